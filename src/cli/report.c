@@ -10,6 +10,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/terminal_text.h"
 #include "cli/report_branches.h"
+#include "cli/report_page.h"
 #include "format/report/ops_text.h"
 #include "format/report/report_json.h"
 #include "format/report/report_text.h"
@@ -28,8 +29,10 @@ struct report_run {
 	struct clew_sink out;
 	struct clew_diag diag, out_diag;
 	struct report_json json;
-	size_t nr_rows; /* shown in all tables */
-	int refused;    /* the exit status if the input lacks what was requested */
+	struct report_page page; /* --html */
+	bool is_written;         /* also of a damaged recording, if it has samples */
+	size_t nr_rows;          /* shown in all tables */
+	int refused;             /* the exit status if the input lacks what was requested */
 };
 
 /* The options that the analysis needs for the request. */
@@ -44,10 +47,11 @@ static void set_wishes(struct report_run *r)
 	o->filter.comms = o->filter.pids = o->filter.tids = NULL;
 	a->feed.no_rows = a->output == REPORT_STATS;
 	a->feed.no_paths = a->output != REPORT_FOLDED;
-	a->feed.no_graphs = a->text.style == REPORT_GRAPH_NONE;
+	a->feed.no_graphs = a->text.style == REPORT_GRAPH_NONE && a->output != REPORT_HTML;
 	a->feed.keeps_outermost = a->has_order ? !a->table.graph.is_callee : a->has_children;
 	o->is_single_threaded = a->is_single_threaded;
 	o->wants_lines = a->feed.has_inlines || report_sort_has_lines(&a->feed.sort);
+	o->wants_records |= a->output == REPORT_HTML;
 	if (a->output == REPORT_STATS)
 		o->no_symbols = o->no_chains = o->wants_records = true;
 	if (report_sort_has(&a->feed.sort, REPORT_NAMESPACE) ||
@@ -228,7 +232,8 @@ static enum clew_err write_ops(struct report_run *r)
 	return write_whole(r, &b);
 }
 
-static enum clew_err write_output(struct report_run *r)
+/* @p damage: where the file could not be read on. */
+static enum clew_err write_output(struct report_run *r, const struct clew_diag *damage)
 {
 	if (r->args.feed.ops)
 		return write_ops(r);
@@ -239,6 +244,8 @@ static enum clew_err write_output(struct report_run *r)
 		return write_folded(r);
 	case REPORT_JSON:
 		return write_json(r);
+	case REPORT_HTML:
+		return report_page_write(&r->page, &r->args, &r->summary, damage);
 	case REPORT_TABLE:
 		break;
 	}
@@ -250,11 +257,16 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 {
 	struct ana_consumer consumer = {report_feed_batch, NULL};
 	enum clew_err err = report_feed_new(&r->feed, &r->args.feed, &r->diag);
+	struct clew_diag damage = {0};
 	enum clew_err read;
 
 	if (err != CLEW_OK)
 		return err;
 	consumer.ctx = r->feed;
+	if (r->args.output == REPORT_HTML) {
+		r->page.feed = r->feed;
+		consumer = (struct ana_consumer){report_page_batch, &r->page};
+	}
 	read = cli_itrace_run(&r->args.itrace, r->analyze, &consumer, &r->diag);
 	take_summary(r);
 	r->refused = report_branches_check(&r->args, r->analyze);
@@ -264,11 +276,14 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 		return read;
 	*ret_is_damaged = read == CLEW_BAD_FILE;
 	if (*ret_is_damaged)
+		damage = r->diag;
+	if (*ret_is_damaged)
 		cli_input_fail(&r->args.in, &r->diag);
 	cli_progress_begin("sorting", 0);
 	err = report_feed_finish(r->feed);
 	if (err == CLEW_OK && (!*ret_is_damaged || r->summary.nr_samples))
-		err = write_output(r);
+		err = write_output(r, &damage);
+	r->is_written = err == CLEW_OK && r->summary.nr_samples;
 	if (err != CLEW_OK && err != CLEW_STOPPED)
 		r->diag = (struct clew_diag){.code = err};
 	return err;
@@ -345,7 +360,7 @@ static enum trace_ops_fold fold_of(const struct report_args *a)
 		if (report_sort_has(&a->feed.sort, others[i]))
 			return TRACE_OPS_EACH;
 	}
-	if (report_sort_branch_key(&a->feed.sort) != REPORT_NR_KEYS)
+	if (a->output == REPORT_HTML || report_sort_branch_key(&a->feed.sort) != REPORT_NR_KEYS)
 		return TRACE_OPS_EACH;
 	return a->feed.ops == REPORT_OPS_NONE ? TRACE_OPS_BY_CODE : TRACE_OPS_BY_ACCESS;
 }
@@ -386,6 +401,8 @@ static int report(struct report_run *r)
 		return CLI_OK;
 	if (r->refused != CLI_OK)
 		return r->refused;
+	if (err == CLEW_OS && (status = report_page_fail(&r->page, &r->args)) != CLI_OK)
+		return status;
 	if (r->out_diag.code != CLEW_OK)
 		return cli_fail("standard output", &r->out_diag);
 	if (err == CLEW_INVALID) {
@@ -425,6 +442,16 @@ static void fit_terminal(struct report_args *a)
 		a->text.columns = os_terminal_columns(STDOUT_FILENO);
 }
 
+static int report_to_page(struct report_run *r)
+{
+	int status = report_page_open(&r->page, &r->args), closed;
+
+	if (status == CLI_OK)
+		status = report(r);
+	closed = report_page_close(&r->page, &r->args, status == CLI_OK || r->is_written);
+	return status == CLI_OK ? closed : status;
+}
+
 static int report_with_output(struct report_run *r)
 {
 	int status = CLI_OK;
@@ -433,6 +460,8 @@ static int report_with_output(struct report_run *r)
 		cli_error("--stats counts the records of a recording; a snapshot has none");
 		return CLI_USAGE;
 	}
+	if (r->args.output == REPORT_HTML)
+		return report_to_page(r);
 	r->args.text.is_colored = cli_is_colored(r->args.color);
 	fit_terminal(&r->args);
 	r->out = cli_stdout_sink(&r->out_diag);

@@ -345,6 +345,8 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{'I', "show-info", NULL, NULL, CLI_FLAG, &a->has_header},
 		{0, "stats", NULL, "print only counts of records and samples", CLI_FLAG, &a->is_stats},
 		{0, "json", NULL, "one JSON document", CLI_FLAG, &a->is_json},
+		{0, "html", "FILE", "a page for a browser, in one file: flame graph, call tree, timeline and tables, filtered by time, thread and more",
+		 CLI_STRING, &a->html},
 		{0, "folded", NULL, "one line per call path, for flame graphs", CLI_FLAG, &a->is_folded},
 		{0, "period", NULL, "with --folded: periods instead of sample counts", CLI_FLAG, &a->by_period},
 		{0, "stdio-color", "WHEN", "always, never or auto (on a terminal)", CLI_STRING, &a->color},
@@ -381,7 +383,8 @@ static int parse(struct report_args *a, int argc, char **argv)
 			"  clew report                              perf.data of this folder\n"
 			"  clew report --no-children -g callee      hottest functions and their callers\n"
 			"  clew report --sort dso --comms bash      libraries of the threads named bash\n"
-			"  clew report --folded | flamegraph.pl     a flame graph\n",
+			"  clew report --folded | flamegraph.pl     a flame graph\n"
+			"  clew report --html report.html           a page to look at in a browser\n",
 	};
 	int at = cli_parse(&cmd, argc, argv);
 
@@ -483,19 +486,45 @@ static int choose_ops(struct report_args *a)
 	return a->itrace.is_set ? -1 : choose_ops_events(a);
 }
 
+/* The page's rows are functions of samples; all else is chosen in the browser. */
+static int choose_page(struct report_args *a)
+{
+	if (a->is_memory || a->is_of_branches || a->branches == REPORT_BRANCHES_ON) {
+		cli_error("--html shows samples: it excludes --mem, --branch and -b");
+		return CLI_USAGE;
+	}
+	if (a->keys.nr) {
+		cli_error("--html has views of its own: it takes no -s and no -F");
+		return CLI_USAGE;
+	}
+	if (a->feed.symbol_part || a->feed.symbols || a->feed.dsos) {
+		cli_error("--html takes all functions: search in the page, or focus on one there");
+		return CLI_USAGE;
+	}
+	a->branches = REPORT_BRANCHES_OFF;
+	a->feed.sort = (struct report_sort){
+		{REPORT_DSO, REPORT_SYM},
+                2
+        };
+	return -1;
+}
+
 static int choose_output(struct report_args *a)
 {
 	int status = choose_ops(a);
 
 	if (status >= 0)
 		return status;
-	if (a->is_stats + a->is_json + a->is_folded > 1) {
-		cli_error("--stats, --json and --folded exclude each other");
+	if (a->is_stats + a->is_json + a->is_folded + !!a->html > 1) {
+		cli_error("--stats, --json, --folded and --html exclude each other");
 		return CLI_USAGE;
 	}
+	if (a->html && (status = choose_page(a)) >= 0)
+		return status;
 	a->output = a->is_stats  ? REPORT_STATS
 		  : a->is_json   ? REPORT_JSON
 		  : a->is_folded ? REPORT_FOLDED
+		  : a->html      ? REPORT_HTML
 				 : REPORT_TABLE;
 	if (a->branches == REPORT_BRANCHES_ON && (a->is_stats || a->is_folded)) {
 		cli_error("--branch-stack applies to tables: --stats and --folded count samples");

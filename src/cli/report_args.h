@@ -6,7 +6,7 @@
 #include "cli/itrace.h"
 #include "format/report/report_text.h"
 
-enum report_output { REPORT_TABLE, REPORT_JSON, REPORT_FOLDED, REPORT_STATS };
+enum report_output { REPORT_TABLE, REPORT_JSON, REPORT_FOLDED, REPORT_STATS, REPORT_HTML };
 
 /** Are rows of branches, not of samples? */
 enum report_branches { REPORT_BRANCHES_BY_HEADER, REPORT_BRANCHES_ON, REPORT_BRANCHES_OFF };
@@ -34,7 +34,8 @@ struct report_args {
 	bool by_period; /* --folded: periods, not samples */
 	bool ignored;   /* of options accepted only for perf */
 	const char *color;
-	char *joined; /* owned: the one word made of two */
+	const char *html; /* --html: the file to write; NULL: no page */
+	char *joined;     /* owned: the one word made of two */
 };
 
 /** argv is permuted. @return the exit status where the command is to end now, else -1. Free

@@ -151,7 +151,11 @@ static enum clew_err take(struct report_feed *f, struct report_event *ev, const 
 		ev->nr_no_room += 1 + e->nr_more;
 		err = feed_short_path(f, e, &node);
 	}
-	return err == CLEW_OK ? weigh(f, ev, e, node) : CLEW_NO_MEMORY;
+	if (err != CLEW_OK)
+		return CLEW_NO_MEMORY;
+	if (f->opts.on_sample)
+		err = f->opts.on_sample(f->opts.on_sample_ctx, e, node);
+	return err == CLEW_OK ? weigh(f, ev, e, node) : err;
 }
 
 static enum clew_err take_sample(struct report_feed *f, const struct ana_event *e)
@@ -235,4 +239,24 @@ const struct report_event *report_feed_event(const struct report_feed *f, size_t
 const struct report_sort *report_feed_sort(const struct report_feed *f)
 {
 	return &f->opts.sort;
+}
+
+const struct report_tree *report_feed_tree(const struct report_feed *f)
+{
+	return &f->tree;
+}
+
+uint32_t report_feed_nr_groups(const struct report_feed *f)
+{
+	return f->groups.nr;
+}
+
+uint32_t report_feed_group_of(const struct report_feed *f, uint32_t frame)
+{
+	return f->groups.group_of[frame];
+}
+
+uint32_t report_feed_group_frame(const struct report_feed *f, uint32_t group)
+{
+	return f->groups.frame_in[group];
 }

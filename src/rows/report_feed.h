@@ -39,6 +39,9 @@ struct report_feed_opts {
 				  PERF_SAMPLE_CALLCHAIN get no call graphs */
 	struct budget *budget; /* of rows, paths and names; NULL: no limit */
 	bool hide_unresolved;  /* skip samples and rows without a symbol */
+	/* Called for each sample that is kept, with its path's node; NULL: no one asks. */
+	enum clew_err (*on_sample)(void *ctx, const struct ana_event *e, uint32_t node);
+	void *on_sample_ctx;
 };
 
 /** Counts of one event of the recording. */
@@ -119,6 +122,13 @@ struct report_frame_text report_feed_frame(const struct report_feed *f, uint32_t
 
 /** The frame that stands for a row's group. */
 uint32_t report_feed_row_frame(const struct report_feed *f, const struct report_row *row);
+
+/** The call paths, and what row each frame of them belongs to. */
+const struct report_tree *report_feed_tree(const struct report_feed *f);
+uint32_t report_feed_nr_groups(const struct report_feed *f);
+uint32_t report_feed_group_of(const struct report_feed *f, uint32_t frame);
+/** The frame that stands for a group. */
+uint32_t report_feed_group_frame(const struct report_feed *f, uint32_t group);
 
 /** Append what call graphs show for a frame: the symbol, or the address in hex. */
 void report_feed_frame_name(const struct report_feed *f, uint32_t frame, struct buf *out);

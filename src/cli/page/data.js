@@ -1,0 +1,116 @@
+// The recording: unpacked, checked once, and what every view needs made of it.
+const $ = (id) => document.getElementById(id);
+const el = (tag, props, ...children) => {
+	const e = document.createElement(tag);
+	for (const [k, v] of Object.entries(props || {})) {
+		if (k === 'label') e.setAttribute('aria-label', v);
+		else if (k === 'role') e.setAttribute('role', v);
+		else e[k] = v;
+	}
+	e.append(...children);
+	return e;
+};
+
+const LEVELS = [
+	{name: 'unknown', css: 'unknown', mark: ''}, {name: 'user', css: 'user', mark: ''}, {name: 'kernel', css: 'kernel', mark: ' [k]'},
+	{name: 'guest user', css: 'gu', mark: ' [gu]'}, {name: 'guest kernel', css: 'gk', mark: ' [gk]'}, {name: 'hypervisor', css: 'hyp', mark: ' [h]'}];
+const RECORDS = ['lost', 'name', 'exit', 'throttled'];
+const UNKNOWN = 0xffffffff;
+
+// Characters that would let a name pose as another are shown by number.
+const clean = (s) => s.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g,
+	(c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+const cut = (s, most) => s.length > most ? s.slice(0, most - 1) + '\u2026' : s;
+
+async function unpack() {
+	const parts = [];
+	for (let i = 0, e; (e = $('data-' + i)); i++) {
+		const text = e.textContent;
+		e.textContent = '';
+		parts.push(Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
+	}
+	if (typeof DecompressionStream === 'undefined')
+		throw new Error('this browser is too old: it takes Chromium 80, Firefox 113, Safari 16.4 or newer');
+	const buf = await new Response(new Blob(parts).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
+	const at = new DataView(buf);
+	if (buf.byteLength < 12 || at.getUint32(0) !== 0x434c4557 || at.getUint32(4, true) !== 1)
+		throw new Error('it is not data of this version');
+	const size = at.getUint32(8, true), p = JSON.parse(new TextDecoder().decode(new Uint8Array(buf, 12, size)));
+	const types = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array};
+	for (const [name, [kind, from, nr]] of Object.entries(p.columns))
+		p[name] = new types[kind](buf, 12 + size + from, nr);
+	return p;
+}
+
+// What no writer of ours makes must not be counted as if it were true.
+function check(p) {
+	const n = p.dt.length, nodes = p.node_parent.length, frames = p.frame_name.length;
+	const need = (ok, what) => { if (!ok) throw new Error(what); };
+	const below = (a, most, what) => { for (let i = 0; i < a.length; i++) if (a[i] >= most) throw new Error(what); };
+	for (const c of ['thread', 'cpu', 'event', 'cgroup', 'weight', 'stack'])
+		need(!p[c] || p[c].length === n, c + ' has another length');
+	need(p.node_frame.length === nodes && p.frame_dso.length === frames && p.frame_kind.length === frames, 'tables differ in length');
+	for (let i = 1; i < nodes; i++)
+		need(p.node_parent[i] < i, 'a caller stands below its callee');
+	below(p.node_frame, frames, 'a frame is missing');
+	below(p.frame_name, p.strings.length, 'a name is missing');
+	below(p.frame_dso, p.strings.length, 'a file is missing');
+	below(p.stack, nodes, 'a stack is missing');
+	if (p.thread) below(p.thread, p.threads.length, 'a thread is missing');
+	if (p.event) below(p.event, p.events.length, 'an event is missing');
+	if (p.cgroup) below(p.cgroup, p.cgroups.length, 'a control group is missing');
+}
+
+function prepare(p) {
+	const n = p.dt.length, nodes = p.node_parent.length, wide = p.dt_wide || [];
+	p.n = n;
+	p.time = new Float64Array(n);
+	for (let i = 0, t = 0, w = 0; i < n; i++)
+		p.time[i] = t += p.dt[i] === UNKNOWN ? wide[w++] : p.dt[i];
+	p.end = Math.max(p.duration, n ? p.time[n - 1] : 0, 1);
+	for (const c of ['thread', 'cpu', 'event', 'cgroup', 'weight']) {
+		const v = p.same[c], type = c === 'weight' ? Float64Array : Uint32Array;
+		if (!p[c]) p[c] = new type(n).fill(v);
+	}
+	const text = p.strings.map((s) => clean(s));
+	p.kind = Uint8Array.from(p.frame_kind, (k) => (k & 63) < 6 ? k & 63 : 0);
+	p.file = Array.from(p.frame_dso, (i) => text[i]);
+	p.name = Array.from(p.frame_name, (i, f) => cut(text[i], 400) + (p.frame_kind[f] & 64 ? ' (inlined)' : '') + LEVELS[p.kind[f]].mark);
+	p.name[0] = 'all';
+	p.low = p.name.map((s, f) => (s + ' ' + p.file[f]).toLowerCase());
+	p.node_level = Uint8Array.from(p.node_frame, (f) => p.kind[f]);
+	// A function counts once a path: at nodes without a caller of the same name.
+	p.outermost = new Uint8Array(nodes);
+	for (let i = 1; i < nodes; i++) {
+		let a = p.node_parent[i];
+		while (a && p.node_frame[a] !== p.node_frame[i])
+			a = p.node_parent[a];
+		p.outermost[i] = a ? 0 : 1;
+	}
+	// Children of node i: kids[first[i]] .. kids[first[i + 1] - 1]
+	p.first = new Uint32Array(nodes + 1);
+	for (let i = 1; i < nodes; i++)
+		p.first[p.node_parent[i] + 1]++;
+	for (let i = 0; i < nodes; i++)
+		p.first[i + 1] += p.first[i];
+	const at = p.first.slice();
+	p.kids = new Uint32Array(nodes);
+	for (let i = 1; i < nodes; i++)
+		p.kids[at[p.node_parent[i]]++] = i;
+	p.th = p.threads.map(([pid, tid, ...comms]) => ({pid, tid, comms: comms.map((c) => clean(c) || '?'), comm: clean(comms[comms.length - 1] || '?')}));
+	p.depth = p.node_parent.reduce((d, a) => d || a, 0);
+	return p;
+}
+
+// --- numbers as text ---
+const many = (v) => Math.round(v).toLocaleString('en-US');
+const samples = (v) => many(v) + (v === 1 ? ' sample' : ' samples');
+const percent = (v, all) => (all ? 100 * v / all : 0).toFixed(2) + '\u2009%';
+function duration(ns) {
+	const a = Math.abs(ns);
+	if (a >= 1e9) return (ns / 1e9).toFixed(a < 1e10 ? 3 : 2) + '\u2009s';
+	if (a >= 1e6) return (ns / 1e6).toFixed(a < 1e7 ? 2 : 1) + '\u2009ms';
+	if (a >= 1e3) return (ns / 1e3).toFixed(1) + '\u2009\u00b5s';
+	return Math.round(ns) + '\u2009ns';
+}
+const amount = (v, unit) => unit === 'ns' ? duration(v) : v < 1e6 ? many(v) : v < 1e9 ? (v / 1e6).toFixed(2) + '\u2009M' : (v / 1e9).toFixed(2) + '\u2009G';

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "format/json_put.h"
+#include "format/page/page_impl.h"
+#include "format/report/stats_text.h"
+
+enum { VERSION = 1 };
+
+static void put_columns(struct json_put *j, const struct page_columns *c)
+{
+	json_key(j, "columns");
+	json_open(j, '{');
+	for (size_t i = 0; i < c->nr; i++) {
+		json_key(j, c->all[i].name);
+		json_open(j, '[');
+		json_string(j, page_kind_name(c->all[i].kind));
+		json_u64(j, c->all[i].at);
+		json_u64(j, c->all[i].nr);
+		json_close(j, ']');
+	}
+	json_close(j, '}');
+}
+
+/* What a column without differences has in common. */
+static void put_same(struct json_put *j, const struct page_feed *p)
+{
+	json_key(j, "same");
+	json_open(j, '{');
+	json_put_u64(j, "thread", p->same.thread);
+	json_put_u64(j, "cpu", p->same.cpu);
+	json_put_u64(j, "event", p->same.event);
+	json_put_u64(j, "cgroup", p->same.cgroup);
+	json_put_u64(j, "weight", p->same.weight);
+	json_close(j, '}');
+}
+
+/* perf's software clocks count nanoseconds. */
+static bool is_of_time(const char *name)
+{
+	return name && (!strncmp(name, "cpu-clock", 9) || !strncmp(name, "task-clock", 10));
+}
+
+static void put_events(struct json_put *j, const struct page_out *o)
+{
+	const struct page_feed *p = o->page;
+
+	json_key(j, "events");
+	json_open(j, '[');
+	for (size_t i = 0; i < report_feed_nr_events(o->feed) && i <= PAGE_MAX_EVENTS; i++) {
+		const struct report_event *ev = report_feed_event(o->feed, i);
+
+		json_open(j, '{');
+		json_put_string(j, "name", ev->evsel ? ev->evsel->name : "");
+		json_put_string(j, "unit", ev->evsel && is_of_time(ev->evsel->name) ? "ns" : "");
+		json_put_u64(j, "samples", p->nr_of[i]);
+		json_put_u64(j, "sum", p->sum_of[i]);
+		json_key(j, "has_stacks");
+		json_bool(j, ev->has_chains);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void put_threads(struct json_put *j, const struct page_feed *p)
+{
+	json_key(j, "threads");
+	json_open(j, '[');
+	vec_for_each (&p->threads, t) {
+		json_open(j, '[');
+		json_i64(j, t->pid == UINT32_MAX ? -1 : (int64_t)t->pid);
+		json_i64(j, t->tid == UINT32_MAX ? -1 : (int64_t)t->tid);
+		for (uint32_t i = 0; i < t->nr_comms; i++)
+			json_string(j, intern_get(&p->texts, t->comms[i]));
+		json_close(j, ']');
+	}
+	json_close(j, ']');
+}
+
+static void put_records(struct json_put *j, const struct page_feed *p)
+{
+	json_key(j, "records");
+	json_open(j, '[');
+	vec_for_each (&p->records, r) {
+		const uint64_t *thread = map_u64_get(&p->thread_of, r->who);
+
+		if (!thread && (r->kind == PAGE_COMM || r->kind == PAGE_EXIT))
+			continue; /* it has no sample */
+		json_open(j, '[');
+		json_u64(j, r->time - p->first);
+		json_u64(j, r->kind);
+		json_i64(j, thread ? (int64_t)*thread : -1);
+		json_i64(j, r->cpu == UINT32_MAX ? -1 : (int64_t)r->cpu);
+		json_u64(j, r->number);
+		json_string(j, intern_get(&p->texts, r->text));
+		json_close(j, ']');
+	}
+	json_close(j, ']');
+	json_put_u64(j, "more_records", p->nr_more_records);
+}
+
+static void put_strings(struct json_put *j, const char *key, const struct intern *t)
+{
+	json_key(j, key);
+	json_open(j, '[');
+	for (uint32_t i = 0; i < t->strs.nr; i++)
+		json_string(j, intern_get(t, i));
+	json_close(j, ']');
+}
+
+/* Lines of the text report's end, without the marks of its comments. */
+static enum clew_err put_notes(struct json_put *j, const struct ana_summary *s)
+{
+	struct buf b = {0};
+	char *line, *rest;
+
+	report_gaps_text(&b, s);
+	rest = (char *)(uintptr_t)buf_cstr(&b);
+	json_key(j, "notes");
+	json_open(j, '[');
+	while ((line = strsep(&rest, "\n"))) {
+		line += strspn(line, "# ");
+		if (*line)
+			json_string(j, line);
+	}
+	json_close(j, ']');
+	buf_done(&b);
+	return CLEW_OK;
+}
+
+static void put_summary(struct json_put *j, const struct page_feed *p, const struct ana_summary *s)
+{
+	char start[32];
+	struct buf b = {0};
+
+	buf_dec(&b, p->first, 0, ' ');
+	strncpy(start, buf_cstr(&b), sizeof(start) - 1);
+	start[sizeof(start) - 1] = '\0';
+	buf_done(&b);
+	json_put_string(j, "start", start); /* a number of JavaScript has 53 bits */
+	json_put_u64(j, "duration", p->last - p->first);
+	json_key(j, "has_times");
+	json_bool(j, p->nr_timeless < p->nr);
+	json_put_u64(j, "samples", p->nr);
+	json_put_u64(j, "lost", s->nr_lost);
+	json_put_u64(j, "filtered", s->nr_filtered);
+}
+
+/* Name and file of each row of the report. */
+static enum clew_err number_names(struct page_out *o)
+{
+	uint32_t nr = report_feed_nr_groups(o->feed);
+	struct buf b = {0};
+	bool ok = true;
+
+	o->names = mem_calloc(nr + 1u, sizeof(*o->names));
+	o->dsos = mem_calloc(nr + 1u, sizeof(*o->dsos));
+	ok = o->names && o->dsos && intern_str(&o->strings, "") != INTERN_FAILED;
+	for (uint32_t i = 0; i < nr && ok; i++) {
+		uint32_t frame = report_feed_group_frame(o->feed, i);
+		struct report_frame_text t = report_feed_frame(o->feed, frame);
+
+		buf_clear(&b);
+		report_feed_frame_name(o->feed, frame, &b);
+		o->names[i] = intern_str(&o->strings, t.sym ? t.sym : buf_cstr(&b));
+		o->dsos[i] = intern_str(&o->strings, t.dso);
+		ok = o->names[i] != INTERN_FAILED && o->dsos[i] != INTERN_FAILED;
+	}
+	ok &= !b.is_failed;
+	buf_done(&b);
+	return ok ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+enum clew_err page_head_put(struct buf *to, struct page_out *o, const struct page_columns *c,
+			    const struct ana_summary *s, const struct page_opts *opts)
+{
+	struct json_put j = {.out = to};
+	enum clew_err err = number_names(o);
+
+	if (err != CLEW_OK)
+		return err;
+	json_open(&j, '{');
+	json_put_string(&j, "format", "clew-page");
+	json_put_u64(&j, "version", VERSION);
+	json_put_string(&j, "title", opts->title);
+	json_put_string(&j, "cut", opts->cut);
+	json_key(&j, "is_trace");
+	json_bool(&j, opts->is_trace);
+	put_summary(&j, o->page, s);
+	put_events(&j, o);
+	put_threads(&j, o->page);
+	put_strings(&j, "cgroups", &o->page->cgroups);
+	put_records(&j, o->page);
+	put_notes(&j, s);
+	put_same(&j, o->page);
+	put_columns(&j, c);
+	put_strings(&j, "strings", &o->strings);
+	json_close(&j, '}');
+	return to->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_PAGE_PAGE_IMPL_H
+#define FORMAT_PAGE_PAGE_IMPL_H
+
+#include "base/buf.h"
+#include "base/intern.h"
+#include "base/map_u64.h"
+#include "format/page/page.h"
+#include "format/page/page_gzip.h"
+
+/** A sample as it waits in the file. */
+struct page_row {
+	uint64_t time; /* ns; not below that of the row before */
+	uint64_t weight;
+	uint32_t node, thread, cpu;
+	uint16_t cgroup;
+	uint8_t event;
+	uint8_t is_timeless; /* its time is that of the row before */
+};
+
+enum {
+	PAGE_NONE = UINT32_MAX,
+	PAGE_MAX_COMMS = 8,          /* names kept of a thread */
+	PAGE_MAX_EVENTS = UINT8_MAX, /* of the recording */
+	PAGE_MAX_CGROUPS = UINT16_MAX - 1,
+	PAGE_MAX_RECORDS = 100000, /* in the list of events */
+	PAGE_BATCH = 4096
+};
+
+struct page_thread {
+	uint32_t pid, tid;
+	uint32_t nr_comms, nr_more_comms;
+	uint32_t comms[PAGE_MAX_COMMS]; /* in the order they were met */
+	const char *last;               /* as the pipeline gave it */
+};
+
+/** What happened besides samples. */
+struct page_record {
+	uint64_t time;
+	uint64_t who; /* pid and tid, as thread_of has them */
+	uint32_t cpu;
+	uint8_t kind;    /* enum page_record_kind */
+	uint64_t number; /* lost records */
+	uint32_t text;
+};
+enum page_record_kind { PAGE_LOST, PAGE_COMM, PAGE_EXIT, PAGE_THROTTLE };
+
+struct page_feed {
+	int fd, os_errno;
+	struct page_row rows[PAGE_BATCH]; /* not yet written */
+	size_t nr_waiting;
+	uint64_t nr, first, last; /* rows; times */
+	uint64_t nr_timeless;
+	uint64_t sum_of[PAGE_MAX_EVENTS + 1], nr_of[PAGE_MAX_EVENTS + 1];
+	uint64_t max_weight, min_weight;
+	struct page_row same; /* the first row */
+	bool differs_cpu, differs_cgroup, differs_event, differs_thread;
+	uint32_t max_cpu;
+	uint64_t nr_without_cpu;
+	struct {
+		VEC(struct page_thread);
+	} threads;
+	struct map_u64 thread_of; /* pid and tid -> index */
+	uint64_t last_thread_key;
+	uint32_t last_thread;
+	const char *last_cgroup;
+	uint32_t last_cgroup_nr;
+	struct intern texts, cgroups;
+	const struct perf_evsel *evsels[PAGE_MAX_EVENTS + 1];
+	struct {
+		VEC(struct page_record);
+	} records;
+	uint64_t nr_more_records;
+};
+
+/** --- page_tree.c: paths by row of the report, instead of by frame. --- */
+struct page_tree {
+	struct report_tree tree;
+	uint32_t *node_of; /* by node of the report's tree */
+};
+enum clew_err page_tree_make(struct page_tree *t, const struct report_feed *f);
+void page_tree_done(struct page_tree *t);
+
+/** --- page_columns.c --- */
+struct page_out {
+	struct page_feed *page;
+	const struct report_feed *feed;
+	const struct page_tree *tree;
+	struct page_gzip *gzip;
+	struct intern strings;  /* of the head */
+	uint32_t *names, *dsos; /* by group */
+	struct buf bytes;       /* of a column, not yet packed */
+	struct progress *progress;
+};
+
+enum page_kind { PAGE_U8, PAGE_U16, PAGE_U32, PAGE_F64 };
+
+struct page_column {
+	const char *name;
+	enum page_kind kind;
+	uint64_t nr, at; /* elements; offset of the first */
+	enum clew_err (*put)(struct page_out *o, const struct page_column *c);
+	uint64_t (*of_row)(const struct page_out *o, const struct page_row *r);
+};
+
+enum { PAGE_MAX_COLUMNS = 24 };
+struct page_columns {
+	struct page_column all[PAGE_MAX_COLUMNS];
+	size_t nr;
+};
+
+void page_columns_plan(struct page_columns *c, const struct page_out *o);
+const char *page_kind_name(enum page_kind k);
+enum clew_err page_columns_put(const struct page_columns *c, struct page_out *o);
+
+/** Rows @p from on, PAGE_BATCH at most, into the page's own batch. @return how many; 0: the end, or
+ * page->os_errno. */
+size_t page_rows_read(struct page_feed *p, uint64_t from);
+enum clew_err page_rows_flush(struct page_feed *p);
+
+/** --- page_head.c --- */
+enum clew_err page_head_put(struct buf *to, struct page_out *o, const struct page_columns *c,
+			    const struct ana_summary *s, const struct page_opts *opts);
+
+#endif

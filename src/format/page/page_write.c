@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/page/page_impl.h"
+
+enum { VERSION = 1, START_BYTES = 12 };
+
+static enum clew_err put_start(struct page_out *o, const struct page_columns *c,
+			       const struct ana_summary *s, const struct page_opts *opts)
+{
+	struct buf head = {0}, start = {0};
+	enum clew_err err = page_head_put(&head, o, c, s, opts);
+
+	while ((START_BYTES + head.nr) % 8 && !head.is_failed)
+		buf_char(&head, ' '); /* columns stand at multiples of 8 */
+	buf_str(&start, "CLEW");
+	buf_le32(&start, VERSION);
+	buf_le32(&start, (uint32_t)head.nr);
+	if (head.is_failed || start.is_failed)
+		err = CLEW_NO_MEMORY;
+	if (err == CLEW_OK)
+		err = page_gzip_add(o->gzip, start.data, start.nr);
+	if (err == CLEW_OK)
+		err = page_gzip_add(o->gzip, head.data, head.nr);
+	buf_done(&head);
+	buf_done(&start);
+	return err;
+}
+
+static enum clew_err put_data(struct page_out *o, const struct ana_summary *s,
+			      const struct page_opts *opts)
+{
+	struct page_columns columns;
+	enum clew_err err;
+
+	page_columns_plan(&columns, o);
+	progress_begin(o->progress, "writing", o->page->nr * (columns.nr - 5));
+	err = put_start(o, &columns, s, opts);
+	if (err == CLEW_OK)
+		err = page_columns_put(&columns, o);
+	return err == CLEW_OK ? page_gzip_end(o->gzip) : err;
+}
+
+enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
+			 const struct ana_summary *s, const struct page_frame *frame,
+			 const struct page_opts *opts, const struct clew_sink *sink)
+{
+	struct page_tree tree = {0};
+	struct page_out o = {.page = p, .feed = f, .tree = &tree, .progress = opts->progress};
+	enum clew_err err = page_rows_flush(p);
+
+	o.gzip = page_gzip_new(sink);
+	if (err == CLEW_OK)
+		err = o.gzip ? page_tree_make(&tree, f) : CLEW_NO_MEMORY;
+	if (err == CLEW_OK)
+		err = sink->write(sink->ctx, frame->before, frame->before_bytes);
+	if (err == CLEW_OK)
+		err = put_data(&o, s, opts);
+	if (err == CLEW_OK)
+		err = sink->write(sink->ctx, frame->after, frame->after_bytes);
+	page_gzip_free(o.gzip);
+	page_tree_done(&tree);
+	intern_done(&o.strings);
+	mem_free(o.names);
+	mem_free(o.dsos);
+	buf_done(&o.bytes);
+	return err;
+}

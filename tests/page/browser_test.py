@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Usage: browser_test.py CLEW OUT_DIR: pages of `clew report --html` in Chromium without a window: what they show, filter, and refuse. TAP.
+Pages and screenshots of both themes remain in OUT_DIR."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import tap
+from page import browser, page_data
+
+CLEW, OUT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+WORK = tempfile.mkdtemp()
+ENV = {**os.environ, "LC_ALL": "C", "HOME": WORK, "XDG_CACHE_HOME": WORK, "PAGER": "cat"}
+STATUS = "return document.getElementById('status').textContent"
+
+
+def clew(*args):
+    return subprocess.run([CLEW, "report", *args], capture_output=True, text=True, env=ENV, check=False, stdin=subprocess.DEVNULL)
+
+
+def page(recording, name):
+    path = os.path.join(OUT, name + ".html")
+    clew("-i", recording, "--html", path, "-q")
+    return path
+
+
+def rows(recording, *options):
+    out = json.loads(clew("-i", recording, "--json", "--sort", "dso,sym", "--percent-limit", "0", "-g", "none", "--children", *options).stdout)
+    table = out["tables"][0]
+    found = {(r["sym"] or r["address"], r["dso"]): [r["values"][0]["self"], r["values"][0]["total"]] for r in table["rows"]}
+    return found, table["events"][0]["kept_samples"]
+
+
+def shown(b):
+    return {(n, d): [s, t] for n, d, s, t in b.js("return clewPage.rows()")}
+
+
+def compare(b, recording, name, *options):
+    want, nr = rows(recording, *options)
+    got, mine = shown(b), b.js("return clewPage.count().nr")
+    tap.check(mine == nr and got == want, name, [mine, nr, [(k, got.get(k), want.get(k)) for k in {**got, **want} if got.get(k) != want.get(k)]])
+
+
+def walk(b, recording):
+    path = page(recording, "walk")
+    tap.check(b.open(path), "the page is ready")
+    tap.check(b.requests() == ["file://" + path], "one request: itself")
+    tap.check(b.js(STATUS).startswith("4,000 samples, "), "status", b.js(STATUS))
+    compare(b, recording, "functions, self and total are those of --json")
+
+    # Time: by the mouse, then exactly.
+    x, y, width, _ = b.box("#time")
+    left, right = x + 168, x + width - 10
+    b.drag(left + 1, left + (right - left) / 2, y + 40)
+    tap.check(b.js("return clewPage.s.from < 1e8 && clewPage.count().nr") in range(1700, 2002), "dragging over the timeline selects", b.js("return clewPage.count().nr"))
+    tap.check(" of 4,000, " in b.js(STATUS), "and the status says of how many", b.js(STATUS))
+    limits = b.js("clewPage.select(clewPage.p.time[700], clewPage.p.time[2600]); return [clewPage.s.from, clewPage.s.to]")
+    start = int(b.js("return clewPage.p.start"))
+    compare(b, recording, "a range of time: as --time", "--time", ",".join("%d.%09d" % divmod(start + int(t), 10**9) for t in limits))
+    hash_before = b.js("return location.hash")
+    b.open(path, hash_before)
+    tap.check(hash_before.startswith("#t=") and b.js(STATUS).startswith("1,901 samples of 4,000"), "a reload comes back to it", (hash_before, b.js(STATUS)))
+    b.keys("Home")
+    tap.check(b.js(STATUS).startswith("4,000 samples,"), "Home: the whole time", b.js(STATUS))
+
+    # Filters, alone and together.
+    b.js("const t = new Uint8Array(clewPage.p.th.length); t[clewPage.p.th.findIndex((x) => x.tid === 200)] = 1; clewPage.set({threads: t})")
+    compare(b, recording, "a thread: as --tid", "--tid", "200")
+    b.js("clewPage.set({threads: null, cgroup: clewPage.p.cgroups.indexOf('/slice-2')})")
+    inner = b.js("clewPage.set({threads: null, cgroup: clewPage.p.cgroups.findIndex((c) => c.startsWith('/slice-2'))}); return clewPage.count().nr")
+    tap.check(0 < inner < 4000, "a control group", inner)
+    levels = b.js("return [1, 2].map((k) => { clewPage.set({cgroup: -1, level: k}); return clewPage.count().nr; })")
+    tap.check(sum(levels) == 4000 and min(levels) > 500, "levels add up", levels)
+    parts = b.js("""const f = clewPage.p.name.findIndex((n) => n === 'f_07');
+        clewPage.set({level: -1, focus: f}); const a = clewPage.count(); clewPage.set({focus: -1, without: f}); const b = clewPage.count();
+        clewPage.set({without: -1}); return [a.nr + b.nr, a.nr, a.all, clewPage.count().ftotal[f]]""")
+    tap.check(parts[0] == 4000 and 0 < parts[1] < 4000 and parts[2] == parts[3], "stacks through a function, and those without it", parts)
+    b.js("clewPage.set({focus: 5, level: 1})")
+    chips = b.js("return [...document.querySelectorAll('.chip')].map((c) => c.textContent)")
+    b.js("document.querySelectorAll('.chip button').forEach((x) => x.click()); document.querySelector('.chip button')?.click()")
+    tap.check(len(chips) == 2 and b.js(STATUS).startswith("4,000 samples,"), "chips name filters and remove them", chips)
+
+    # Search: counted on the data.
+    b.keys("/")
+    b.keys(*"f_0")
+    found = b.js("return document.getElementById('found').textContent")
+    marked = b.js("return document.querySelectorAll('#view rect[fill*=found]').length")
+    tap.check(found.startswith("100.00") and found.endswith("10 functions") and marked > 5, "search marks and counts", (found, marked))
+    b.keys("Escape")
+    b.js("const e = document.getElementById('search'); e.value = '/f_(/'; e.dispatchEvent(new Event('input'))")
+    tap.check(b.js("return document.getElementById('found').className") == "wrong" and b.js(STATUS).startswith("4,000"), "a wrong expression is said, and changes nothing")
+    b.js("const e = document.getElementById('search'); e.value = ''; e.dispatchEvent(new Event('input')); document.activeElement.blur()")
+
+    # Keys and views.
+    names = []
+    for key in "234561":
+        b.keys(key)
+        names.append(b.js("return document.getElementById('view').getAttribute('aria-label') + (document.querySelector('#view table, #view svg') ? '' : ' is empty')"))
+    tap.check(names == ["Call tree", "Callers and callees", "Functions", "Threads", "Events", "Flame graph"], "views by number", names)
+    b.js("document.querySelector('#view g[tabindex=\"0\"]').focus()")
+    b.keys("Up", "Up")
+    down = b.js("return document.activeElement.getAttribute('aria-label')")
+    b.keys("Enter")
+    zoomed = b.js("return [clewPage.s.zoom, document.querySelectorAll('g.above').length]")
+    tap.check(down.startswith("f_") and "% total, user" in down.replace("\u2009", " ") and zoomed[0] > 0 and zoomed[1] >= 1, "arrows walk the flame graph, Enter zooms", (down, zoomed))
+    b.keys("Escape")
+    tap.check(b.js("return clewPage.s.zoom") == 0, "Escape zooms out")
+    heights = b.js("return [...document.querySelectorAll('#view g.frame')].slice(0, 2).map((g) => g.getBoundingClientRect().y)")
+    b.keys("i")
+    b.wait("const [a, b] = document.querySelectorAll('#view g.frame'); return a.getBoundingClientRect().y < b.getBoundingClientRect().y", 5)
+    turned = b.js("return [...document.querySelectorAll('#view g.frame')].slice(0, 2).map((g) => g.getBoundingClientRect().y)")
+    tap.check(heights[0] > heights[1] and turned[0] < turned[1], "i turns it over", (heights, turned))
+    b.keys("i", "4")
+    b.js("document.querySelector('#view th:nth-child(3) button').click()")
+    order = b.js("return [document.querySelector('#view th[aria-sort=\"ascending\"]').textContent, document.querySelector('#view tbody tr td.name').textContent]")
+    tap.check(order[0].startswith("Function") and order[1].startswith("f_00"), "a column's head sorts", order)
+    b.keys("1")
+    access(b)
+    tap.check(not b.console(), "no message in the console", b.console())
+
+
+def access(b):
+    tree = b.cdp("Accessibility.getFullAXTree")["nodes"]
+    nameless = [n["role"]["value"] for n in tree if not n.get("ignored") and any(p["name"] == "focusable" and p["value"]["value"] for p in n.get("properties", []))
+                and not n.get("name", {}).get("value") and n["role"]["value"] not in ("RootWebArea",)]
+    tap.check(len(tree) > 100 and not nameless, "whatever can have the focus has a name", nameless)
+    for theme in ("light", "dark"):
+        b.js("document.documentElement.dataset.theme = '%s'" % theme)
+        worst = b.js("""
+            const css = getComputedStyle(document.documentElement), box = document.createElement('canvas').getContext('2d');
+            const rgb = (v) => { box.fillStyle = css.getPropertyValue('--' + v).trim(); const h = box.fillStyle; return [1, 3, 5].map((i) => parseInt(h.slice(i, i + 2), 16) / 255); };
+            const light = (v) => rgb(v).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4).reduce((s, c, i) => s + c * [0.2126, 0.7152, 0.0722][i], 0);
+            const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+            const areas = ['user', 'kernel', 'gu', 'gk', 'hyp', 'unknown'].flatMap((k) => [k, k + 1, k + 2]);
+            const text = [['fg', 'bg'], ['dim', 'bg'], ['fg', 'panel'], ['dim', 'panel'], ['fg', 'chosen'], ['fg', 'hit'], ['warn-fg', 'warn'], ['lost', 'bg'], ['ink', 'found'], ['ink', 'root'], ...areas.map((k) => ['ink', k])];
+            return [...text.map(([x, y]) => [x + ' on ' + y, ratio(x, y), 4.5]), ...areas.map((k) => [k, ratio(k, 'bg'), 3])].filter(([, r, least]) => r < least);""")
+        tap.check(not worst, "contrast, " + theme, worst)
+
+
+def hostile(b):
+    path = page(page_data.hostile(WORK), "hostile")
+    tap.check(b.open(path), "a page of hostile names is ready")
+    for view in (2, 3, 4, 5, 6, 1):
+        b.js("clewPage.show(%d)" % view)
+    b.js("clewPage.set({cgroup: 3, focus: 2}); document.getElementById('threads-button').click()")
+    title = b.js("return document.title")
+    tap.check(b.js("return window.hacked ?? null") is None and not b.console() and title == "clew: <b>hostile.data", "nothing of it runs", (title, b.console()))
+    tap.check(b.js("return document.querySelectorAll('img, svg svg, script:not([id])').length") == 2, "and nothing of it is markup")
+    text = b.js("clewPage.clear(); clewPage.show(4); return document.body.textContent")
+    tap.check("\\u202etxt.exe" in text and "\u202e" not in text and "\x1b" not in text, "what turns text or steers is shown by number")
+    b.screenshot(os.path.join(OUT, "hostile.png"))
+    with open(path, encoding="ascii") as f:
+        whole = f.read()
+    put = os.path.join(OUT, "put.html")
+    with open(put, "w", encoding="ascii") as f:
+        f.write(whole.replace("<main", "<img src=x onerror=window.hacked=8><script>window.hacked=9</script><main", 1))
+    b.open(put)
+    log = b.console()
+    tap.check(b.js("return window.hacked ?? null") is None and any("Content Security Policy" in m for m in log), "what is put into the file by hand does not run", log)
+
+
+def states(b, recording):
+    b.open(page(page_data.empty(WORK), "empty"))
+    text = b.js("return document.getElementById('view').textContent")
+    tap.check("has no samples" in text and not b.console(), "no samples: said", text)
+    b.screenshot(os.path.join(OUT, "empty.png"))
+    path = page(recording, "walk")
+    b.open(path, "#t=1,2")
+    tap.check("keep none of the 4,000 samples" in b.js("return document.getElementById('view').textContent"), "filters that keep nothing: said")
+    b.js("document.querySelector('#view button').click()")
+    tap.check(b.js(STATUS).startswith("4,000 samples,"), "with the way back")
+    with open(path, encoding="ascii") as f:
+        whole = f.read()
+    at = whole.index('id="data-0">') + 12
+    broken = os.path.join(OUT, "broken.html")
+    with open(broken, "w", encoding="ascii") as f:
+        f.write(whole[:at] + whole[at:at + 2000] + whole[whole.index("</script>", at):])
+    b.open(broken)
+    tap.check("cannot be read" in b.js("return document.getElementById('view').textContent"), "data that cannot be read: said", b.js("return document.body.textContent"))
+    with open(recording, "rb") as f:
+        data = f.read()
+    cut = os.path.join(WORK, "cut.data")
+    with open(cut, "wb") as f:
+        f.write(data[: len(data) * 3 // 5])
+    b.open(page(cut, "cut"))
+    notice = b.js("return document.getElementById('notices').textContent")
+    tap.check("ends inside a record at offset 0x" in notice, "a recording that is cut off: said", notice)
+
+
+def pictures(b, recording):
+    b.open(page(recording, "walk"))
+    for width, height in ((1280, 800), (1600, 1000)):
+        b.size(width, height)
+        for theme in ("light", "dark"):
+            b.js("if (document.documentElement.dataset.theme !== '%s') document.getElementById('theme').click(); dispatchEvent(new Event('resize'))" % theme)
+            b.wait("return document.querySelector('#view svg').clientWidth > %d" % (width / 2), 5)
+            b.screenshot(os.path.join(OUT, "walk-%d-%s.png" % (width, theme)))
+    fits = b.js("return document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight")
+    b.size(800, 600)
+    b.wait("return document.documentElement.scrollWidth <= 800", 5)
+    small = b.js("return document.documentElement.scrollWidth")
+    tap.check(fits and small <= 800, "it fits from 800 pixels on", (fits, small))
+
+
+def main():
+    missing = browser.why_not()
+    if missing:
+        tap.skip_all(missing)
+    os.makedirs(OUT, exist_ok=True)
+    recording = page_data.sampled(WORK)
+    b = browser.Browser()
+    try:
+        walk(b, recording)
+        hostile(b)
+        states(b, recording)
+        pictures(b, recording)
+    finally:
+        b.close()
+    tap.done()
+
+
+main()

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Recordings for the tests of the page, made of numbers: several threads, CPUs, control groups, periods and levels; hostile names; nothing."""
+import os
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from cli import perf_make as pm
+
+COMMON = pm.IDENTIFIER | pm.IP | pm.TID | pm.TIME | pm.CPU | pm.PERIOD | pm.CALLCHAIN | pm.CGROUP
+CONTEXT_KERNEL = 2**64 - 128
+KERNEL_AT = 0xFFFFFFFFA0000000
+START = 1_000_000_000_000
+
+
+class Sampled(pm.Event):
+    def at(self, ip, chain, pid, tid, time, cpu, period, cgroup=0, misc=pm.USER):
+        body = struct.pack("<QQIIQIIQQ", self.ident, ip, pid, tid, time, cpu, 0, period, len(chain))
+        return pm.record(9, body + struct.pack("<%dQ" % len(chain), *chain) + struct.pack("<Q", cgroup), misc)
+
+
+def functions(path):
+    """Addresses of the functions of a program, in the order of their names."""
+    out = subprocess.run(["nm", "--defined-only", path], capture_output=True, text=True, check=True).stdout
+    found = {n: int(a, 16) for a, k, n in (line.split() for line in out.splitlines()) if k in "tT"}
+    return [found[n] for n in sorted(found) if n.startswith("f_")]
+
+
+def program(work, nr=40):
+    """A library whose functions f_00... each have a few bytes."""
+    source = os.path.join(work, "p.c")
+    with open(source, "w", encoding="ascii") as f:
+        f.writelines("int f_%02d(int x) { return x * %d + %d; }\n" % (i, i + 3, i) for i in range(nr))
+    path = os.path.join(work, "libpage.so")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-nostdlib", "-o", path, source], check=True)
+    return path, functions(path)
+
+
+def rounds(seed):
+    """Numbers that look random and are the same everywhere."""
+    x = seed
+    while True:
+        x = (x * 6364136223846793005 + 1442695040888963407) % 2**64
+        yield x >> 33
+
+
+def sampled(work, nr=4000):
+    path, at = program(work)
+    event = Sampled(COMMON, config=0)
+    r = rounds(7)
+    records = b"".join(pm.cgroup(event, g + 1, b"/slice-%d" % g + b"/inner" * (g == 2)) for g in range(3))
+    records += pm.ksymbol(event, KERNEL_AT, b"k_work") + pm.ksymbol(event, KERNEL_AT + 64, b"k_wait")
+    for p in (100, 200, 300):
+        records += pm.comm(event, p, b"proc-%d" % p) + pm.mmap2(event, p, 0, 0x100000, path.encode())
+    time = START
+    for i in range(nr):
+        time += 1000 + next(r) % 200000
+        if i == nr // 2:
+            records += pm.comm(event, 100, b"renamed", time)
+            time += 6_000_000_000  # a difference of more than 32 bits
+        pid = (100, 200, 300)[next(r) % 3]
+        chain = [at[0] + 1, at[1 + next(r) % 3] + 1]
+        for _ in range(next(r) % 8):
+            chain.append(at[4 + next(r) % 36] + 1)
+        if next(r) % 9 == 0:
+            chain.append(at[1] + 1)  # a recursion, now and then
+        user = (pm.CONTEXT_USER, *reversed(chain))
+        period = 250000 + next(r) % 3 * 1000
+        if next(r) % 4 == 0:
+            ip = KERNEL_AT + 64 * (next(r) % 2) + 8
+            records += event.at(ip, (CONTEXT_KERNEL, ip, *user), pid, pid, time, next(r) % 4, period, 1 + pid // 100 % 3, pm.KERNEL)
+        else:
+            records += event.at(chain[-1], user, pid, pid, time, next(r) % 4, period, 1 + pid // 100 % 3)
+    records += pm.record(2, struct.pack("<QQ", 1, 17) + event.sample_id(100, time))  # LOST
+    return write(work, "sampled.data", event, records, b"cpu-clock")
+
+
+def write(work, name, event, records, event_name):
+    path = os.path.join(work, name)
+    with open(path, "wb") as f:
+        f.write(pm.perf_data([event], records, {12: pm.event_desc([event], [event_name])}))
+    return path
+
+
+def empty(work):
+    return write(work, "empty.data", Sampled(COMMON), b"", b"cpu-clock")
+
+
+EVIL = [b"<img src=x onerror=window.hacked=1>", b"</script><script>window.hacked=2</script>", b"\xe2\x80\xaetxt.exe", b"--><svg onload=window.hacked=3>",
+        b"\x1b[31m\xff\xc3(", b"long" * 15000, b"@DATA@ ${window.hacked=4} \\u0041", b"__proto__", b"' onclick='window.hacked=5"]
+
+
+def hostile(work):
+    event = Sampled(COMMON)
+    records = b""
+    for i, evil in enumerate(EVIL):
+        pid = 100 + i
+        records += pm.cgroup(event, i + 1, b"/" + evil) + pm.comm(event, pid, evil[:200]) + pm.ksymbol(event, KERNEL_AT + 64 * i, evil)
+        records += pm.mmap2(event, pid, 0x1000 * (i + 1), 0x1000, b"/nowhere/" + evil[:3000])
+    for n in range(90):
+        i = n % len(EVIL)
+        k, u = KERNEL_AT + 64 * i + 4, 0x1000 * (i + 1) + 16
+        records += event.at(k, (CONTEXT_KERNEL, k, pm.CONTEXT_USER, u, u + 16), 100 + i, 100 + i, START + n * 1000000, 0, 1000, i + 1, pm.KERNEL)
+    return write(work, "<b>hostile.data", event, records, b"<i>event</i>")

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Usage: page_test.py CLEW OUT_DIR: `clew report --html`: what is in the file, without a browser. TAP. The pages remain in OUT_DIR."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import tap
+from page import page_data, unpack
+
+CLEW, OUT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+WORK = tempfile.mkdtemp()
+ENV = {**os.environ, "LC_ALL": "C", "HOME": WORK, "XDG_CACHE_HOME": WORK, "PAGER": "cat"}
+EMPTY_BYTES = 200_000
+
+
+def clew(*args):
+    return subprocess.run([CLEW, "report", *args], capture_output=True, text=True, env=ENV, check=False, stdin=subprocess.DEVNULL)
+
+
+def page(recording, name, *options):
+    path = os.path.join(OUT, name + ".html")
+    return path, clew("-i", recording, "--html", path, "-q", *options)
+
+
+def rows(recording, *options):
+    """Of the report: {(function, file): [self, total]}, samples, period."""
+    out = json.loads(clew("-i", recording, "--json", "--sort", "dso,sym", "--percent-limit", "0", "-g", "none", "--children", *options).stdout)
+    if not out["tables"]:
+        return {}, 0, 0
+    event, found = out["tables"][0]["events"][0], {}
+    for r in out["tables"][0]["rows"]:
+        v = found.setdefault((r["sym"] or r["address"], r["dso"]), [0, 0])
+        v[0] += r["values"][0]["self"]
+        v[1] += r["values"][0]["total"]
+    return found, event["kept_samples"], event["kept_period"]
+
+
+def differ(got, want):
+    return [(k, got.get(k), want.get(k)) for k in {**got, **want} if got.get(k) != want.get(k)]
+
+
+def sums(recording):
+    path, run = page(recording, "sampled")
+    tap.check(run.returncode == 0 and not run.stdout, "a page is written", run)
+    head, columns = unpack.unpack(path)
+    unpack.check(head, columns)
+    got, nr, weight = unpack.sums(head, columns)
+    want, want_nr, want_weight = rows(recording)
+    tap.check((nr, weight) == (want_nr, want_weight), "samples and period are those of --json", (nr, weight, want_nr, want_weight))
+    tap.check(len(want) > 40 and not differ(got, want), "self and total of each function are, too", differ(got, want))
+    tap.check("dt_wide" in columns and len(columns["dt_wide"]) == 1, "a gap above 4.2 s", head["columns"])
+    times = [int(head["start"]) + sum(columns["dt"][:k]) for k in (500, 1500)]
+    got, nr, weight = unpack.sums(head, columns, keep=lambda i, t: times[0] <= t <= times[1])
+    limits = ",".join("%d.%09d" % divmod(t, 10**9) for t in times)
+    want, want_nr, want_weight = rows(recording, "--time", limits)
+    tap.check(nr == 1001 and (nr, weight) == (want_nr, want_weight) and not differ(got, want), "the same in a range of time", [nr, want_nr, *differ(got, want)])
+    for name, option, keep in (("thread", ("--tid", "200"), lambda t: t[1] == 200), ("name", ("--comm", "renamed"), None)):
+        path, run = page(recording, "part", *option)
+        part, part_columns = unpack.unpack(path)
+        want, want_nr, want_weight = rows(recording, *option)
+        got, nr, weight = unpack.sums(part, part_columns)
+        tap.check(0 < nr == want_nr and weight == want_weight and not differ(got, want), "a filter of the command, by " + name, [nr, want_nr, *differ(got, want)])
+        if keep:
+            thread = columns["thread"]
+            same = unpack.sums(head, columns, keep=lambda i, _: keep(head["threads"][thread[i]]))
+            tap.check(same[0] == got, "and of the page, by " + name, differ(same[0], got))
+    tap.check(["proc-100", "renamed"] == next(t for t in head["threads"] if t[1] == 100)[2:], "a thread has the names it had", head["threads"])
+    kinds = [(r[1], r[4], r[5]) for r in head["records"]]
+    tap.check((0, 17, "") in kinds and (1, 0, "renamed") in kinds, "lost records and new names are in the list of events", kinds)
+    tap.check(len([c for c in head["cgroups"] if c.startswith("/slice-")]) == 3, "control groups", head["cgroups"])
+
+
+def bytes_of(recording, nothing):
+    with open(page(recording, "sampled")[0], "rb") as a, open(page(recording, "again", "--single-threaded")[0], "rb") as b:
+        tap.check(a.read() == b.read(), "the same recording makes the same bytes, by one thread and by several")
+    path, run = page(nothing, "empty")
+    tap.check(run.returncode == 0 and os.path.getsize(path) <= EMPTY_BYTES, "of no samples: at most %d bytes" % EMPTY_BYTES, (run, os.path.getsize(path)))
+    head, columns = unpack.unpack(path)
+    unpack.check(head, columns)
+    tap.check(head["samples"] == 0 and len(columns["dt"]) == 0, "and none is in it", head)
+    with open(path, encoding="ascii") as f:
+        text = f.read()
+    tap.check("Apache License" in text and "d3-flame-graph 5.0.0" in text and text.count("(ISC)") >= 9, "the licences of what draws are in the page")
+    tap.check(os.uname().nodename not in text or len(os.uname().nodename) < 4, "the machine's name is not")
+
+
+def hostile(work):
+    recording = page_data.hostile(work)
+    path, run = page(recording, "hostile")
+    head, columns = unpack.unpack(path)
+    unpack.check(head, columns)
+    with open(path, encoding="ascii") as f:
+        text = f.read()
+    tap.check(run.returncode == 0 and "onerror" not in text and "<b>" not in text and text.count("</script>") == 3, "hostile names are not in the markup", run)
+    names = {s[:40] for s in head["strings"]}
+    tap.check(all(any(e[:30].decode("utf-8", "replace") in n for n in names) for e in page_data.EVIL[:4]), "and whole in the data", sorted(names))
+
+
+def refusals(recording, work):
+    def is_refused(name, status, *options):
+        path = os.path.join(work, "no.html")
+        run = clew("-i", recording, *(o.replace("PAGE", path) for o in options))
+        tap.check(run.returncode == status and run.stderr.startswith("clew: error:") and not os.path.exists(path), name, run)
+
+    is_refused("--html and --json exclude each other", 2, "--html", "PAGE", "--json")
+    is_refused("--html takes no sort keys", 2, "--html", "PAGE", "-s", "dso")
+    is_refused("--html and --mem exclude each other", 2, "--html", "PAGE", "--mem")
+    is_refused("--html takes no choice of functions", 2, "--html", "PAGE", "main")
+    is_refused("a directory that is not there", 1, "--html", work + "/none/x.html")
+    broken = os.path.join(work, "broken.data")
+    with open(broken, "wb") as f:
+        f.write(b"no recording")
+    path = os.path.join(work, "broken.html")
+    run = clew("-i", broken, "--html", path)
+    tap.check(run.returncode == 1 and not os.path.exists(path), "no page of what is no recording", run)
+    if os.path.exists("/dev/full"):
+        run = clew("-i", recording, "--html", "/dev/full")
+        tap.check(run.returncode == 1 and "No space left" in run.stderr, "a full disk", run)
+
+
+def damaged(recording, work):
+    with open(recording, "rb") as f:
+        data = f.read()
+    cut = os.path.join(work, "cut.data")
+    with open(cut, "wb") as f:
+        f.write(data[: len(data) * 3 // 5])
+    path, run = page(cut, "cut")
+    head, columns = unpack.unpack(path)
+    unpack.check(head, columns)
+    tap.check(0 < head["samples"] < 4000 and head["cut"] and "offset 0x" in head["cut"], "of a recording that is cut off: what is there, and where it ends", (head["samples"], head["cut"], run))
+
+
+def main():
+    os.makedirs(OUT, exist_ok=True)
+    recording = page_data.sampled(WORK)
+    sums(recording)
+    bytes_of(recording, page_data.empty(WORK))
+    hostile(WORK)
+    refusals(recording, WORK)
+    damaged(recording, WORK)
+    tap.done()
+
+
+main()
