@@ -114,7 +114,12 @@ def walk(b, recording):
     b.wait("const [a, b] = document.querySelectorAll('#view g.frame'); return a.getBoundingClientRect().y < b.getBoundingClientRect().y", 5)
     turned = b.js("return [...document.querySelectorAll('#view g.frame')].slice(0, 2).map((g) => g.getBoundingClientRect().y)")
     tap.check(heights[0] > heights[1] and turned[0] < turned[1], "i turns it over", (heights, turned))
-    b.keys("i", "4")
+    b.keys("i", "3")
+    b.js("clewPage.s.frame = clewPage.p.name.indexOf('f_02'); clewPage.show(3)")
+    parts = b.js("""return [...document.querySelectorAll('#view .flame')].map((f) => [...f.querySelectorAll('g.frame')].map((g) => [g.__data__.data.name, g.__data__.data.value]))""")
+    total = b.js("return clewPage.count().ftotal[clewPage.s.frame]")
+    tap.check(parts[0][0] == ["f_02", total] == parts[1][0] and parts[0][1] == ["f_00", total] and len(parts[1]) > 30, "callers and callees of a function", [parts[0][:3], parts[1][:3], total])
+    b.keys("4")
     b.js("document.querySelector('#view th:nth-child(3) button').click()")
     order = b.js("return [document.querySelector('#view th[aria-sort=\"ascending\"]').textContent, document.querySelector('#view tbody tr td.name').textContent]")
     tap.check(order[0].startswith("Function") and order[1].startswith("f_00"), "a column's head sorts", order)
@@ -203,6 +208,8 @@ def pictures(b, recording):
     b.size(800, 600)
     b.wait("return document.documentElement.scrollWidth <= 800", 5)
     small = b.js("return document.documentElement.scrollWidth")
+    end = b.js("const f = document.querySelector('#view .flame').getBoundingClientRect(), g = document.querySelector('#view g.frame rect').getBoundingClientRect(); return f.bottom - g.bottom")
+    tap.check(-1 <= end < 4, "the outermost frame is in sight", end)
     tap.check(fits and small <= 800, "it fits from 800 pixels on", (fits, small))
 
 

@@ -65,8 +65,10 @@ async function main() {
 		const up = el('div', {className: 'flame up'}), down = el('div', {className: 'flame down'});
 		box.replaceChildren(el('h2', {textContent: 'Callers of ' + cut(p.name[s.frame], 120)}), up, el('h2', {textContent: 'Callees'}), down);
 		const zoomed = {...on, zoom: on.choose, is_inverted: () => false};
-		make_flame(up, p, zoomed).draw(callers(p, c, s.frame, up.clientWidth), 0, false);
+		const above = make_flame(up, p, zoomed);
+		above.draw(callers(p, c, s.frame, up.clientWidth), 0, false);
 		make_flame(down, p, {...zoomed, is_inverted: () => true}).draw(callees(p, c, s.frame, down.clientWidth), 0, true);
+		above.settle();
 		details();
 	}
 
@@ -85,6 +87,7 @@ async function main() {
 			}
 			if (!c.total[s.zoom]) s.zoom = 0;
 			flame.draw(visible_tree(p, c, box.clientWidth, s.zoom), s.zoom, s.is_inverted);
+			flame.settle();
 		} else {
 			flame = null;
 			if (s.view === 2) box.replaceChildren(call_tree(p, c, s, on));
@@ -129,6 +132,7 @@ async function main() {
 		details();
 		const is_part = c.nr !== (event().samples || 0);
 		$('status').textContent = samples(c.nr) + (is_part ? ` of ${many(event().samples)}` : '') + ', ' + amount(c.all, unit()) + (unit() === 'ns' ? '' : ' ' + cut(clean(event().name), 30));
+		if (flame) flame.settle();
 		to_fragment(p, s);
 		Object.assign(mark, {update: performance.now() - t1, samples: c.nr, weight: c.all});
 	}
@@ -192,7 +196,7 @@ async function main() {
 	const notice = (text, css) => $('notices').append(el('p', {className: 'notice ' + (css || ''), textContent: text}));
 	if (p.cut) notice(clean(p.cut), 'warning');
 	if (p.lost) notice(`${many(p.lost)} samples or records were lost: the kernel could not write them in time. The numbers are of those that remain.`, 'warning');
-	if (p.n && !event().has_stacks) notice("These samples have no call stacks, so the flame graph is one level high: 'clew record -g' records them.");
+	if (p.n && !event().has_stacks) notice(`These ${p.is_trace ? 'events' : 'samples'} have no call stacks, so the flame graph is one level high: ${p.is_trace ? "'--itrace=i100usg' makes them of the trace" : "'clew record -g' records them"}.`);
 	if (p.n && !p.has_times) notice('These samples have no times: there is no timeline.');
 	$('timeline').hidden = !p.n || !p.has_times;
 

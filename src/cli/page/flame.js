@@ -74,9 +74,10 @@ function make_flame(box, p, on) {
 			g.classList.toggle('hair', px < 3);
 		});
 		current = root;
-		if (!is_inverted) box.scrollTop = box.scrollHeight;
 	}
-	return {draw, again: () => chart && current && chart.update(), has: () => !!chart};
+	// The outermost callers stand at the edge that is seen first.
+	const settle = () => { if (chart && !chart.inverted()) box.scrollTop = box.scrollHeight; };
+	return {draw, settle, again: () => chart && current && chart.update(), has: () => !!chart};
 }
 
 function is_above(p, node, zoom) {
