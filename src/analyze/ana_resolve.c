@@ -67,6 +67,7 @@ static const struct ana_loc *make_loc(struct analyze *a, const struct ana_place 
 		return NULL;
 	loc->ip = loc->rel = ip;
 	loc->level = (uint8_t)level;
+	loc->is_return = back;
 	loc->id = a->cache.next_loc_id++;
 	if (!place)
 		return loc;

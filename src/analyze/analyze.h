@@ -39,8 +39,9 @@ struct ana_loc {
 		*sym; /* NULL: none covers it; offset in the symbol = rel - sym->start */
 	const struct dso_line *lines; /* with wants_lines: innermost inlined function first */
 	uint32_t nr_lines;
-	uint32_t id;   /* dense from 0 within an epoch */
-	uint8_t level; /* enum ana_level */
+	uint32_t id;    /* dense from 0 within an epoch */
+	uint8_t level;  /* enum ana_level */
+	bool is_return; /* ip is where a call returns to: sym and lines are those of the call */
 };
 
 /** A call chain without its marks, the sampled (innermost) address first. Equal chains of an epoch
