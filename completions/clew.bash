@@ -8,6 +8,8 @@ _clew()
 		mapfile -t COMPREPLY < <(compgen -W "$(clew --help 2> /dev/null | sed -n 's/^  \([a-z]\+\)  .*/\1/p')" -- "$cur")
 	elif [[ $command == sframe && $COMP_CWORD -eq 2 && $cur != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "dump check make" -- "$cur")
+	elif [[ $command == export && $prev == --to ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(clew export --to '?' 2>&1 | sed -n 's/.*formats: //p' | tr -d ,)" -- "$cur")
 	elif [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(clew "$command" --help 2> /dev/null | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u)" -- "$cur")
 	elif [[ $command == annotate && $prev != -* ]]; then

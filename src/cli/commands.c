@@ -15,6 +15,7 @@ static const struct cli_entry commands[] = {
 	{"script",   "print a recording, event by event",                             cmd_script  },
 	{"trace",    "show what a hardware trace recorded as executed",               cmd_trace   },
 	{"dump",     "print the packets of a hardware trace",                         cmd_dump    },
+	{"export",   "write a recording in the format of another tool",               cmd_export  },
 	{"evlist",   "list the events of a recording",                                cmd_evlist  },
 	{"header",   "show where, when and how a recording was made",                 cmd_header  },
 	{"inject",   "turn hardware trace into a profile for a compiler",             cmd_inject  },

@@ -22,6 +22,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_evlist(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_header(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
 int cmd_merge(int argc, char **argv);

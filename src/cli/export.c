@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/near_name.h"
+#include "cli/commands.h"
+#include "cli/common/message.h"
+#include "cli/common/pager.h"
+#include "cli/common/progress.h"
+#include "cli/itrace.h"
+#include "format/export/export_formats.h"
+#include "format/export/gzip_sink.h"
+#include "format/json_put.h"
+#include "os/output.h"
+
+enum { SPEEDSCOPE_MANY = 500000, MAX_LISTED = 8 };
+
+/** One run of the command. */
+struct export_run {
+	struct cli_input in;
+	struct cli_itrace itrace;
+	const char *format_name, *out_path, *weight, *by;
+	bool is_json, is_quiet;
+	struct export_opts opts;
+	struct analyze *analysis; /* NULL: of a snapshot */
+	struct export *export;
+	struct ana_summary summary;
+	struct os_output file;
+	struct gzip_sink *gzip;
+	struct clew_sink sink; /* the file, or standard output */
+	struct clew_diag diag, out_diag;
+	bool is_damaged;
+};
+
+/* --- options --- */
+
+static void list_formats(struct buf *out)
+{
+	const struct export_format *f;
+
+	for (size_t i = 0; (f = export_format_at(i)); i++)
+		buf_printf(out, "%s%s", i ? ", " : "", f->name);
+}
+
+static int choose_format(struct export_run *r)
+{
+	clew_auto(buf_done) struct buf list = {0};
+
+	list_formats(&list);
+	if (!r->format_name) {
+		cli_error("export: --to FORMAT is missing");
+		cli_hint("formats: %s", buf_cstr(&list));
+		return CLI_USAGE;
+	}
+	r->opts.format = export_format_find(r->format_name);
+	if (r->opts.format)
+		return CLI_OK;
+	cli_error("export: there is no format '%s'", r->format_name);
+	cli_hint("formats: %s", buf_cstr(&list));
+	return CLI_USAGE;
+}
+
+static int choose_weight(struct export_run *r)
+{
+	if (!r->weight || !strcmp(r->weight, "period"))
+		return CLI_OK;
+	r->opts.by_samples = !strcmp(r->weight, "samples");
+	if (r->opts.by_samples)
+		return CLI_OK;
+	cli_error("--weight is 'samples' or 'period', not '%s'", r->weight);
+	return CLI_USAGE;
+}
+
+static uint32_t key_of(const char *word, size_t len)
+{
+	static const struct {
+		const char *name;
+		uint32_t keys;
+	} all[] = {
+		{"pid",    EXPORT_BY_PID                },
+		{"tid",    EXPORT_BY_PID | EXPORT_BY_TID},
+		{"cpu",    EXPORT_BY_CPU                },
+		{"cgroup", EXPORT_BY_CGROUP             },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (strlen(all[i].name) == len && !strncmp(all[i].name, word, len))
+			return all[i].keys;
+	}
+	return 0;
+}
+
+static int choose_keys(struct export_run *r)
+{
+	for (const char *at = r->by; at && *at; at += *at == ',') {
+		size_t len = strcspn(at, ",");
+		uint32_t key = key_of(at, len);
+
+		if (!key) {
+			cli_error("--by: there is no key '%.*s'", (int)len, at);
+			cli_hint("keys: pid, tid, cpu, cgroup");
+			return CLI_USAGE;
+		}
+		r->opts.keys |= key;
+		at += len;
+	}
+	return CLI_OK;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t size = strlen(text), end_size = strlen(end);
+
+	return size >= end_size && !strcmp(text + size - end_size, end);
+}
+
+static int check_output(const struct export_run *r)
+{
+	if (r->out_path || !r->opts.format->is_binary || !cli_is_terminal())
+		return CLI_OK;
+	cli_error("%s is a binary format, and standard output is a terminal", r->opts.format->name);
+	cli_hint("name a file with -o FILE");
+	return CLI_USAGE;
+}
+
+static int choose(struct export_run *r)
+{
+	int status = choose_format(r);
+
+	if (status == CLI_OK)
+		status = choose_weight(r);
+	if (status == CLI_OK)
+		status = choose_keys(r);
+	return status == CLI_OK ? check_output(r) : status;
+}
+
+static int set_inline(void *no_inline, const char *arg, bool is_negated)
+{
+	(void)arg;
+	*(bool *)no_inline = is_negated;
+	return 0;
+}
+
+/* Each with what reads it. */
+static void describe_formats(struct buf *out)
+{
+	const struct export_format *f;
+
+	for (size_t i = 0; (f = export_format_at(i)); i++)
+		buf_printf(out, "%s%s (%s)", i ? "; " : "", f->name, f->summary);
+}
+
+static int parse(struct export_run *r, int argc, char **argv)
+{
+	clew_auto(buf_done) struct buf formats = {0};
+
+	describe_formats(&formats);
+	/* clang-format off */
+	const struct cli_option options[] = {
+		{0, "Output", NULL, NULL, CLI_SECTION},
+		{0, "to", "FORMAT", buf_cstr(&formats), CLI_STRING, &r->format_name},
+		{'o', "output", "FILE", "write there instead of to standard output; compressed if the name ends in .gz",
+		 CLI_STRING, &r->out_path},
+		{'e', "event", "NAME", "only this event's samples (default: all; of formats with one weight the first)",
+		 CLI_STRING, &r->opts.event},
+		{0, "weight", "WHAT", "of a sample: its period (default), or samples: 1; pprof has both", CLI_STRING, &r->weight},
+		{0, "by", "KEYS", "also distinguish by pid, tid, cpu or cgroup (comma list)", CLI_STRING, &r->by},
+		{0, "inline", NULL, "inlined functions are frames (default); --no-inline: they belong to their callers",
+		 CLI_CALL, &r->opts.no_inline, set_inline, true},
+		{0, "cut-frames", NULL, "without its outermost frames, a stack begins with [cut: REASON] (default); "
+		 "--no-cut-frames: with the first frame known", CLI_CALL, &r->opts.no_cut_frames, set_inline, true},
+		{0, "level-suffix", NULL, "names end in _[k] kernel, _[h] hypervisor, _[gu], _[gk] guest user and kernel, where a format "
+		 "has no place for it (default); --no-level-suffix: not", CLI_CALL, &r->opts.no_level_suffix, set_inline, true},
+		{0, "json", NULL, "what was written, and what was not, as one JSON object on standard error", CLI_FLAG, &r->is_json},
+		{'q', "quiet", NULL, "no notes", CLI_FLAG, &r->is_quiet},
+		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
+		{0, "itrace", "[OPTS]", "events to make of the trace (default i100usbe), as for clew report; --no-itrace: none",
+		 CLI_CALL, &r->itrace, cli_itrace_set, true},
+		CLI_ITRACE_INDEX_OPTION(&r->itrace),
+		CLI_INPUT_OPTIONS(&r->in),
+		{0}
+	};
+	/* clang-format on */
+	const struct cli_command cmd = {
+		.name = "export",
+		.usage = "--to FORMAT [OPTIONS]",
+		.summary = "Write a recording in the format of another tool.",
+		.options = options,
+		.examples =
+			"  clew export --to pprof -o app.pb.gz && go tool pprof -top app.pb.gz\n"
+			"  clew export --to collapsed | flamegraph.pl > app.svg\n"
+			"  clew export --to speedscope -o app.json        for https://speedscope.app\n",
+	};
+	int at = cli_parse(&cmd, argc, argv);
+
+	if (at < 0)
+		return -1 - at;
+	if (at < argc) {
+		cli_error("export: unexpected argument '%s'", argv[at]);
+		cli_hint("name the recording with -i %s", argv[at]);
+		return CLI_USAGE;
+	}
+	if (r->is_quiet || r->is_json)
+		cli_set_quiet();
+	return -1;
+}
+
+/* --- output --- */
+
+static enum clew_err add_file(void *output, const void *data, size_t size)
+{
+	return os_output_add(output, data, size) ? CLEW_OS : CLEW_OK;
+}
+
+static int open_output(struct export_run *r)
+{
+	bool is_packed = r->opts.format->is_packed || (r->out_path && ends_in(r->out_path, ".gz"));
+	int err = r->out_path ? os_output_create(&r->file, r->out_path) : 0;
+
+	if (err) {
+		cli_error("%s: %s", r->out_path, strerror(-err));
+		return CLI_FAILED;
+	}
+	r->sink = r->out_path ? (struct clew_sink){add_file, &r->file}
+			      : cli_stdout_sink(&r->out_diag);
+	if (is_packed)
+		r->gzip = gzip_sink_new(&r->sink);
+	if (!is_packed || r->gzip)
+		return CLI_OK;
+	cli_error("out of memory");
+	return CLI_FAILED;
+}
+
+/* @p is_whole: keep the file. */
+static int close_output(struct export_run *r, bool is_whole)
+{
+	int err = 0;
+
+	if (!r->out_path || r->file.fd < 0)
+		return CLI_OK;
+	if (is_whole)
+		err = os_output_flush(&r->file);
+	if (!is_whole || err)
+		os_output_discard(&r->file, r->out_path);
+	else
+		err = os_output_close(&r->file);
+	r->file.fd = -1;
+	if (!err)
+		return CLI_OK;
+	cli_error("%s: %s", r->out_path, strerror(-err));
+	return CLI_FAILED;
+}
+
+/* --- what was written --- */
+
+static void report_omitted_events(const struct export_run *r)
+{
+	clew_auto(buf_done) struct buf list = {0};
+	size_t nr = 0;
+
+	for (size_t i = 0; i < export_nr_events(r->export); i++) {
+		const struct export_event *e = export_event_at(r->export, i);
+
+		if (e->is_omitted && nr++ < MAX_LISTED)
+			buf_printf(&list, "%s%s (%llu)", nr > 1 ? ", " : "", e->evsel->name,
+				   (unsigned long long)e->nr);
+	}
+	if (!nr)
+		return;
+	cli_note("%llu samples of other events were omitted: %s%s",
+		 (unsigned long long)export_summary(r->export)->nr_omitted, buf_cstr(&list),
+		 nr > MAX_LISTED ? ", ..." : "");
+	if (!r->opts.event)
+		cli_hint("%s has one weight: -e NAME chooses the event", r->opts.format->name);
+}
+
+static void report_numbers(const struct export_run *r)
+{
+	const struct export_summary *x = export_summary(r->export);
+	const struct ana_summary *s = &r->summary;
+
+	cli_note("%s: %llu samples written", r->opts.format->name,
+		 (unsigned long long)x->nr_samples);
+	report_omitted_events(r);
+	if (s->nr_filtered)
+		cli_note("%llu samples were omitted by filters",
+			 (unsigned long long)s->nr_filtered);
+	if (x->nr_cut)
+		cli_note("%llu samples have a stack without its outermost frames",
+			 (unsigned long long)x->nr_cut);
+	if (x->nr_short)
+		cli_warn("%llu samples were written with their innermost function alone: there "
+			 "was no room for more different stacks or functions",
+			 (unsigned long long)x->nr_short);
+	if (x->nr_no_key)
+		cli_warn("%llu samples were written as of an unknown thread: there was no room for "
+			 "more threads",
+			 (unsigned long long)x->nr_no_key);
+	if (s->nr_lost)
+		cli_note("the kernel lost %llu records", (unsigned long long)s->nr_lost);
+}
+
+static void report_input(const struct export_run *r)
+{
+	const struct ana_summary *s = &r->summary;
+
+	if (s->end.code == CLEW_TRUNCATED)
+		cli_warn("%s ends inside a record, at offset 0x%llx: its writer was stopped, or it "
+			 "was cut",
+			 r->in.path, (unsigned long long)s->end.offset);
+	if (s->nr_bad)
+		cli_warn("%s: %llu samples could not be read and were skipped", r->in.path,
+			 (unsigned long long)s->nr_bad);
+	if (!s->nr_samples && !s->nr_filtered)
+		cli_warn("%s holds no samples", r->in.path);
+	cli_input_warn(&r->in, s);
+	cli_itrace_report(&r->itrace, r->in.path, false);
+	if (r->opts.format == &export_speedscope &&
+	    export_summary(r->export)->nr_samples > SPEEDSCOPE_MANY)
+		cli_hint("speedscope needs minutes and gigabytes for that many samples: pprof "
+			 "adds equal ones up");
+}
+
+static void put_omitted_events(const struct export_run *r, struct json_put *j)
+{
+	json_key(j, "omitted_events");
+	json_open(j, '[');
+	for (size_t i = 0; i < export_nr_events(r->export); i++) {
+		const struct export_event *e = export_event_at(r->export, i);
+
+		if (!e->is_omitted)
+			continue;
+		json_open(j, '{');
+		json_put_string(j, "event", e->evsel->name);
+		json_put_u64(j, "samples", e->nr);
+		json_put_u64(j, "period", e->period);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void put_events(const struct export_run *r, struct json_put *j)
+{
+	json_key(j, "events");
+	json_open(j, '[');
+	for (size_t i = 0; i < export_nr_events(r->export); i++) {
+		const struct export_event *e = export_event_at(r->export, i);
+
+		if (e->is_omitted)
+			continue;
+		json_open(j, '{');
+		json_put_string(j, "event", e->evsel->name);
+		json_put_u64(j, "samples", e->nr);
+		json_put_u64(j, "period", e->period);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void report_json(const struct export_run *r)
+{
+	const struct export_summary *x = export_summary(r->export);
+	clew_auto(buf_done) struct buf out = {0};
+	struct json_put j = {.out = &out};
+
+	json_open(&j, '{');
+	json_put_string(&j, "format", r->opts.format->name);
+	json_put_u64(&j, "samples", x->nr_samples);
+	json_put_u64(&j, "period", x->period);
+	put_events(r, &j);
+	put_omitted_events(r, &j);
+	json_put_u64(&j, "omitted_samples", x->nr_omitted);
+	json_put_u64(&j, "filtered_samples", r->summary.nr_filtered);
+	json_put_u64(&j, "bad_samples", r->summary.nr_bad);
+	json_put_u64(&j, "cut_samples", x->nr_short);
+	json_put_u64(&j, "cut_stacks", x->nr_cut);
+	json_put_u64(&j, "unknown_thread_samples", x->nr_no_key);
+	json_put_u64(&j, "lost_records", r->summary.nr_lost);
+	json_key(&j, "is_truncated");
+	json_bool(&j, r->summary.end.code == CLEW_TRUNCATED || r->is_damaged);
+	json_close(&j, '}');
+	cli_progress_pause();
+	cli_put(stderr, "%s\n", buf_cstr(&out));
+}
+
+/* --- the run --- */
+
+static bool has_event(const struct perf_evlist *l, const char *name)
+{
+	for (size_t i = 0; l && i < l->evsels.nr; i++) {
+		if (l->evsels.data[i]->name && !strcmp(l->evsels.data[i]->name, name))
+			return true;
+	}
+	return false;
+}
+
+static int check_event(const struct export_run *r)
+{
+	const struct perf_evlist *l = r->opts.events;
+	clew_auto(buf_done) struct buf list = {0};
+
+	if (!r->opts.event || has_event(l, r->opts.event))
+		return CLI_OK;
+	for (size_t i = 0; l && i < l->evsels.nr && i < MAX_LISTED; i++)
+		buf_printf(&list, "%s%s", i ? ", " : "", l->evsels.data[i]->name);
+	cli_error("%s: there is no event '%s'", r->in.path, r->opts.event);
+	cli_hint("events: %s%s", buf_cstr(&list), l && l->evsels.nr > MAX_LISTED ? ", ..." : "");
+	return CLI_USAGE;
+}
+
+static void set_wishes(struct export_run *r)
+{
+	struct ana_opts *o = &r->in.opts;
+
+	r->opts.budget = o->symbols.budget;
+	o->wants_lines = !r->opts.no_inline || r->opts.format->wants_lines;
+	o->wants_records = o->wants_outcomes = true;
+}
+
+static int open_input(struct export_run *r)
+{
+	const struct cli_itrace_wishes w = {.fold = TRACE_OPS_EACH};
+	int status;
+
+	set_wishes(r);
+	r->itrace.is_sampled = true;
+	if (!r->in.is_snapshot &&
+	    analyze_open(&r->analysis, &r->in.input, &r->in.opts, &r->diag) != CLEW_OK)
+		return cli_input_fail(&r->in, &r->diag);
+	status = cli_itrace_open(&r->itrace, &r->in, r->analysis, &w);
+	if (status != CLI_OK)
+		return status;
+	r->opts.file = r->analysis ? analyze_file(r->analysis) : NULL;
+	r->opts.events = r->itrace.events ? trace_events_list(r->itrace.events)
+		       : r->opts.file     ? perf_file_evlist(r->opts.file)
+					  : NULL;
+	/* A pipe's events come with its records. */
+	return r->opts.file && perf_file_is_pipe(r->opts.file) ? CLI_OK : check_event(r);
+}
+
+static void take_summary(struct export_run *r)
+{
+	const struct trace_events_summary *of_trace;
+
+	if (r->analysis)
+		r->summary = *analyze_summary(r->analysis);
+	if (!r->itrace.events)
+		return;
+	of_trace = trace_events_summary(r->itrace.events);
+	r->summary.tracing = cli_itrace_tracing(&r->itrace, r->summary.tracing);
+	r->summary.nr_samples += of_trace->nr_samples;
+	r->summary.nr_filtered += of_trace->nr_filtered;
+}
+
+static enum clew_err write_all(struct export_run *r)
+{
+	const struct clew_sink *sink = r->gzip ? gzip_sink_of(r->gzip) : &r->sink;
+	struct ana_consumer consumer = {export_batch, NULL};
+	enum clew_err err = export_new(&r->export, &r->opts, sink, &r->diag);
+
+	if (err != CLEW_OK)
+		return err;
+	consumer.ctx = r->export;
+	err = cli_itrace_run(&r->itrace, r->analysis, &consumer, &r->diag);
+	take_summary(r);
+	r->is_damaged = err == CLEW_BAD_FILE && r->summary.nr_samples;
+	if (r->is_damaged)
+		cli_input_fail(&r->in, &r->diag);
+	else if (err != CLEW_OK)
+		return err;
+	cli_progress_begin("writing", 0);
+	err = export_finish(r->export, &r->summary);
+	return err == CLEW_OK && r->gzip ? gzip_sink_end(r->gzip) : err;
+}
+
+static int fail(struct export_run *r, enum clew_err err)
+{
+	if (r->out_diag.code != CLEW_OK)
+		return cli_fail("standard output", &r->out_diag);
+	if (err == CLEW_OS && !r->diag.code) {
+		cli_error("%s: the output is incomplete", r->out_path ? r->out_path : "export");
+		return CLI_FAILED;
+	}
+	if (!r->diag.code)
+		r->diag.code = err;
+	return cli_input_fail(&r->in, &r->diag);
+}
+
+static int run(struct export_run *r)
+{
+	enum clew_err err = write_all(r);
+	int status = r->is_damaged ? CLI_FAILED : CLI_OK;
+
+	if (err == CLEW_OK && check_event(r) != CLI_OK) {
+		close_output(r, false);
+		return CLI_USAGE;
+	}
+	if (close_output(r, err == CLEW_OK) != CLI_OK)
+		return CLI_FAILED;
+	if (err == CLEW_STOPPED)
+		return CLI_OK;
+	if (err != CLEW_OK)
+		return fail(r, err);
+	if (r->is_json)
+		report_json(r);
+	else
+		report_numbers(r);
+	report_input(r);
+	return status;
+}
+
+static int open_and_run(struct export_run *r)
+{
+	int status = open_input(r);
+
+	cli_pager_start();
+	if (status == CLI_OK)
+		status = open_output(r);
+	if (status == CLI_OK)
+		status = run(r);
+	cli_pager_done();
+	return status;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export_run r = {.in.takes_snapshot = true, .file.fd = -1};
+	int status = parse(&r, argc, argv);
+
+	if (status < 0)
+		status = choose(&r);
+	else
+		return status;
+	if (status == CLI_OK)
+		status = cli_input_open(&r.in);
+	if (status != CLI_OK)
+		return status;
+	status = open_and_run(&r);
+	export_free(r.export);
+	gzip_sink_free(r.gzip);
+	cli_itrace_done(&r.itrace);
+	analyze_free(r.analysis);
+	cli_input_done(&r.in);
+	return status;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_EXPORT_EXPORT_FORMATS_H
+#define FORMAT_EXPORT_EXPORT_FORMATS_H
+
+#include "export/export.h"
+
+/* What clew export writes; the specification of each is named in its file. */
+
+/** In the order of the help; NULL: no more. */
+const struct export_format *export_format_at(size_t i);
+/** NULL: there is none of this name. */
+const struct export_format *export_format_find(const char *name);
+
+extern const struct export_format export_collapsed, export_pprof, export_speedscope;
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_EXPORT_EXPORT_NAME_H
+#define FORMAT_EXPORT_EXPORT_NAME_H
+
+#include "export/export.h"
+
+/* Names as formats write them. Texts of the tables are clean already: what separates fields in a
+ * format is all that is left to replace. */
+
+/** Append a text, with @p from in it replaced by @p to (0: nothing is). */
+void export_put_text(struct buf *out, const char *text, char from, char to);
+
+/** The same of a function's name, with the ending that shows its level, unless opts say not to. */
+void export_put_function(struct buf *out, const struct export *x, uint32_t function, char from,
+			 char to);
+
+/** An id, -1 where it is unknown. */
+void export_put_id(struct buf *out, uint32_t id);
+
+/** In which unit an event's period is. */
+enum export_unit { EXPORT_COUNT, EXPORT_NANOSECONDS };
+enum export_unit export_unit_of(const struct perf_evsel *evsel);
+
+/** The recorded command with its arguments, separated by blanks, as a text of the tables; 0:
+ * unknown. EXPORT_NONE: no memory. */
+uint32_t export_command(struct export *x);
+
+#endif

@@ -1,0 +1,372 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Usage: export_test.py CLEW: `clew export`, format by format: totals are those of `clew report`, consumers load it, names cannot break it. TAP.
+
+Recordings are made of a program compiled here: samples at each byte of a function with another inlined into it, callers, a level, stacks that are cut, and
+places without a name."""
+import gzip
+import json
+import os
+import pty
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import tap
+from cli import perf_make as pm
+
+clew = os.path.abspath(sys.argv[1])
+work = tempfile.mkdtemp()
+ENV = dict(os.environ, PAGER="cat", LC_ALL="C.UTF-8", HOME=work, XDG_CACHE_HOME=work, GOCACHE=work + "/go", PPROF_TMPDIR=work)
+FORMATS = {"pprof", "collapsed", "speedscope"}  # each has its checks below
+
+SOURCE = """
+static volatile unsigned long sink;
+static inline __attribute__((always_inline)) unsigned long mix(unsigned long x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdul;
+	return x ^ x >> 29;
+}
+__attribute__((noinline)) unsigned long hot(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		sink += mix(i + n);
+	return sink;
+}
+__attribute__((noinline)) unsigned long outer(unsigned long n)
+{
+	return hot(n) + 1;
+}
+int main(void)
+{
+	return (int)outer(3);
+}
+"""
+BASE, UNDEFINED_MARK, CONTEXT_KERNEL = 0x400000, 2**64 - 4000, 2**64 - 128
+
+
+def run(*args, stdin=None, **more):
+    return subprocess.run(args, capture_output=True, check=False, env=ENV, cwd=work, stdin=stdin or subprocess.DEVNULL, **more)
+
+
+def export(data, to, *options):
+    return run(clew, "export", "--to", to, "-i", data, *options)
+
+
+def compiled(name, source, *options):
+    path = os.path.join(work, name)
+    with open(path + ".c", "w", encoding="ascii") as f:
+        f.write(source)
+    p = run("cc", "-O2", "-g", "-no-pie", "-Wl,--build-id=sha1", "-o", path, path + ".c", *options)
+    if p.returncode:
+        tap.skip_all("no compiler: " + p.stderr.decode()[:200])
+    return path
+
+
+def symbols(path):
+    """Name -> (file offset, size)."""
+    out = run("readelf", "-W", "-l", "-s", path).stdout.decode()
+    offset, address = next((int(a, 16), int(b, 16)) for a, b in re.findall(r"LOAD +0x([0-9a-f]+) 0x([0-9a-f]+) .*R E ", out))
+    rows = re.findall(r": ([0-9a-f]{16}) +(\d+) FUNC .* (\S+)\n", out)
+    return {name: (int(at, 16) - address + offset, int(size)) for at, size, name in rows}
+
+
+program = compiled("app", SOURCE)
+at = symbols(program)
+KERNEL_AT = 0xFFFFFFFF81000000
+
+
+def recording(name, events, records):
+    path = os.path.join(work, name)
+    with open(path, "wb") as f:
+        f.write(pm.perf_data(events, b"".join(records), {12: pm.event_desc(events, [b"cpu-clock", b"page-faults"])}))
+    return path
+
+
+def place(function, more=0):
+    return BASE + at[function][0] + more
+
+
+def program_records(e, pid=7, name=b"app", path=None):
+    return [pm.comm(e, pid, name), pm.mmap2(e, pid, BASE, 0x100000, (path or program).encode())]
+
+
+def chain(*places):
+    return (pm.CONTEXT_USER, *places)
+
+
+TYPE = pm.IDENTIFIER | pm.IP | pm.TID | pm.TIME | pm.CALLCHAIN
+
+
+def main_samples(e):
+    """Of each byte of hot(), called by outer(), called by main(); in the kernel; cut; without a symbol; without a mapping."""
+    back = (place("outer", 9), place("main", 9))
+    for i in range(at["hot"][1]):
+        yield e.sample(place("hot", i), chain=chain(place("hot", i), *back), time=1000 + i, pid=7 + (i % 3 == 0))
+    yield e.sample(KERNEL_AT + 4, misc=pm.KERNEL, chain=(CONTEXT_KERNEL, KERNEL_AT + 4, *chain(place("hot", 1), *back)), time=2000)
+    yield e.sample(place("hot", 2), chain=(*chain(place("hot", 2)), UNDEFINED_MARK, place("main")), time=2001)
+    yield e.sample(BASE + 0xff123, chain=chain(BASE + 0xff123), time=2002)
+    yield e.sample(0x10, chain=chain(0x10), time=2003)
+
+
+cycles = pm.Event(TYPE, ident=1, kind=pm.SOFTWARE, config=0)
+faults = pm.Event(TYPE, ident=2, kind=pm.SOFTWARE, config=2)
+threads = [*program_records(cycles), *program_records(cycles, 8, b"other"), pm.ksymbol(cycles, KERNEL_AT, b"in_kernel")]
+one = recording("one.data", [cycles], [*threads, *main_samples(cycles)])
+two = recording("two.data", [cycles, faults], [*threads, *main_samples(cycles), *list(main_samples(faults))[:5]])
+report = json.loads(run(clew, "report", "-i", one, "--json").stdout)["tables"][0]["events"][0]
+SAMPLES, PERIOD = report["samples"], report["period"]
+tap.check(SAMPLES == at["hot"][1] + 4 and PERIOD == 1000 * SAMPLES, "the recording is what it should be", report)
+
+
+# --- readers of each format: (stack, outermost first) -> weight ---
+
+def of_collapsed(out):
+    stacks = {}
+    for line in out.decode().splitlines():
+        stack, weight = line.rsplit(" ", 1)
+        stacks[stack] = stacks.get(stack, 0) + int(weight)
+    return stacks
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return value, at
+
+
+def message(data):
+    """Field -> values: numbers, or bytes."""
+    fields, at = {}, 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        value, at = varint(data, at)
+        if tag & 7 == 2:
+            value, at = data[at:at + value], at + value
+        fields.setdefault(tag >> 3, []).append(value)
+    return fields
+
+
+def packed(data):
+    values, at = [], 0
+    while at < len(data):
+        value, at = varint(data, at)
+        values.append(value)
+    return values
+
+
+class Pprof:
+    """Spec: google/pprof, proto/profile.proto."""
+
+    def __init__(self, out):
+        p = message(gzip.decompress(out))
+        self.strings = [s.decode() for s in p[6]]
+        text = lambda m, field: self.strings[m.get(field, [0])[0]]
+        self.types = [(text(t, 1), text(t, 2)) for t in map(message, p[1])]
+        functions = {f[1][0]: text(f, 2) for f in map(message, p[5])}
+        self.mappings = [(m[1][0], text(m, 5), text(m, 6)) for m in map(message, p[3])]
+        self.locations = {}
+        for m in map(message, p[4]):
+            self.locations[m[1][0]] = [functions[message(line)[1][0]] for line in m[4]]
+        self.samples = []
+        for m in map(message, p.get(2, [])):
+            labels = {text(x, 1): text(x, 2) if 2 in x else x[3][0] for x in map(message, m.get(3, []))}
+            self.samples.append((packed(m[1][0]), packed(m[2][0]), labels))
+
+    def total(self, column):
+        return sum(s[1][column] for s in self.samples)
+
+    def of_function(self, name):
+        """Samples with it innermost."""
+        return sum(s[1][0] for s in self.samples if self.locations[s[0][0]][0] == name)
+
+
+def of_speedscope(out):
+    d = json.loads(out)
+    names = [f["name"] for f in d["shared"]["frames"]]
+    profiles = {}
+    for p in d["profiles"]:
+        assert p["type"] == "sampled" and p["startValue"] == 0 and p["endValue"] == sum(p["weights"]) and len(p["samples"]) == len(p["weights"])
+        profiles[p["name"]] = (p["unit"], [([names[i] for i in s], w) for s, w in zip(p["samples"], p["weights"])])
+    return d, profiles
+
+
+# --- collapsed ---
+
+p = export(one, "collapsed")
+lines = of_collapsed(p.stdout)
+tap.check(p.returncode == 0 and sum(lines.values()) == PERIOD, "collapsed: the sum is report's period", [p.stderr, sum(lines.values())])
+count = of_collapsed(export(one, "collapsed", "--weight", "samples").stdout)
+tap.check(sum(count.values()) == SAMPLES, "collapsed: --weight samples: the sum is report's number", sum(count.values()))
+NR_MIX = count.get("app;main;outer;hot;mix", 0) + count.get("other;main;outer;hot;mix", 0)
+tap.check(NR_MIX and count.get("app;main;outer;hot"), "collapsed: an inlined function is a frame", sorted(count))
+tap.check(count.get("app;main;outer;hot;in_kernel_[k]") or count.get("app;main;outer;hot;mix;in_kernel_[k]"), "collapsed: the level is the end of a name",
+          sorted(count))
+tap.check(any(s.startswith("app;[cut: undefined-mark];hot") for s in count), "collapsed: a cut stack begins with the reason", sorted(count))
+tap.check("app;[app+0xff123]" in count and "app;[unknown]" in count, "collapsed: what has no name is counted", sorted(count))
+count = of_collapsed(export(one, "collapsed", "--weight=samples", "--no-inline", "--no-cut-frames", "--no-level-suffix").stdout)
+tap.check(sum(count.values()) == SAMPLES and not [s for s in count if "mix" in s or "cut" in s or "_[" in s] and "app;main;outer;hot;in_kernel" in count,
+          "collapsed: without inlined functions, cut frames and levels the sum is the same", sorted(count))
+count = of_collapsed(export(one, "collapsed", "--weight=samples", "--by", "tid,cpu,cgroup").stdout)
+tap.check(sum(count.values()) == SAMPLES and {s.split(";")[0] for s in count} == {"app-7/7", "other-8/8"}, "collapsed: --by tid", sorted(count))
+count = of_collapsed(export(one, "collapsed", "--weight=samples", "--by", "pid", "--tid", "8").stdout)
+tap.check({s.split(";")[0] for s in count} == {"other-8"}, "collapsed: --by pid, and a filter", sorted(count))
+
+# --- two events ---
+
+p = export(two, "collapsed", "--weight=samples")
+tap.check(sum(of_collapsed(p.stdout).values()) == SAMPLES and b"page-faults (5)" in p.stderr and b"-e NAME" in p.stderr,
+          "collapsed: of two events the first is written, and the message names the other", p.stderr)
+p = export(two, "collapsed", "--weight=samples", "-e", "page-faults")
+tap.check(sum(of_collapsed(p.stdout).values()) == 5 and b"cpu-clock" in p.stderr, "collapsed: -e chooses the event", p.stderr)
+both = Pprof(export(two, "pprof").stdout)
+tap.check(both.types == [("cpu-clock.samples", "count"), ("cpu-clock", "nanoseconds"), ("page-faults.samples", "count"), ("page-faults", "count")] and
+          [both.total(i) for i in range(4)] == [SAMPLES, PERIOD, 5, 5000], "pprof: two events are two pairs of columns", both.types)
+d, profiles = of_speedscope(export(two, "speedscope").stdout)
+tap.check(len(profiles) == 4 and sum(w for n, (u, s) in profiles.items() if n.endswith("page-faults") for _, w in s) == 5000,
+          "speedscope: a profile per thread and event", list(profiles))
+p = export(two, "pprof", "-e", "cycels")
+tap.check(p.returncode == 2 and b"there is no event 'cycels'" in p.stderr and b"cpu-clock, page-faults" in p.stderr, "an unknown event is refused, with the list",
+          p.stderr)
+
+# --- pprof ---
+
+out = export(one, "pprof").stdout
+pprof = Pprof(out)
+tap.check([pprof.total(0), pprof.total(1)] == [SAMPLES, PERIOD], "pprof: totals are report's", pprof.types)
+tap.check(pprof.of_function("mix") == NR_MIX, "pprof: an inlined function is a line of its location", pprof.of_function("mix"))
+tap.check(["mix", "hot"] in pprof.locations.values(), "pprof: the innermost function is first", list(pprof.locations.values()))
+tap.check(pprof.mappings[0][:2] == (1, program) and len(pprof.mappings[0][2]) in (0, 40), "pprof: mapping 1 is the program", pprof.mappings)
+labels = [s[2] for s in pprof.samples]
+tap.check({x["level"] for x in labels} == {"user", "kernel"} and {x["tid"] for x in labels} == {7, 8} and {x["thread"] for x in labels} == {"app", "other"} and
+          [x["stack"] for x in labels if "stack" in x] == ["cut: undefined-mark"] and not any("cpu" in x for x in labels), "pprof: labels", labels)
+tap.check(pprof.strings[0] == "" and out[4:10] == b"\0\0\0\0\0\3", "pprof: string 0 is empty, and gzip has no time", out[:12])
+
+GO = shutil.which("go")
+profile = os.path.join(work, "one.pb.gz")
+with open(profile, "wb") as f:
+    f.write(out)
+
+
+def go(*options):
+    return run(GO, "tool", "pprof", *options, profile).stdout.decode()
+
+
+def go_total(*options):
+    found = re.search(r"Total samples = (\S+)", go("-sample_index=0", "-top", *options))
+    return int(found.group(1)) if found else 0
+
+
+def selected(*filters):
+    """What is left of the total with a focus: the sum of flat values."""
+    text = go("-sample_index=0", "-top", "-nodefraction=0", *filters)
+    found = re.search(r"Showing nodes accounting for (\d+)", text)
+    return int(found.group(1)) if found else text
+
+
+if GO:
+    tap.check(go_total() == SAMPLES, "go tool pprof: the total is report's", go("-top"))
+    tap.check("mix (inline)" in go("-sample_index=0", "-top"), "go tool pprof: inlined functions", go("-top"))
+    tids = {tid: sum(of_collapsed(export(one, "collapsed", "--weight=samples", "--tid", tid).stdout).values()) for tid in ("7", "8")}
+    tap.check(all(selected("-tagfocus=tid=" + tid) == nr for tid, nr in tids.items()), "go tool pprof: -tagfocus=tid selects what --tid does", tids)
+    tap.check(selected("-tagfocus=level=kernel") == 1 and selected("-tagfocus=thread=other") == tids["8"], "go tool pprof: -tagfocus=level and thread")
+    raw = go("-raw")
+    tap.check(f"1: 0x{BASE:x}/0x{BASE + 0x100000:x}/0x0 {program}" in raw, "go tool pprof: -raw lists the mapping", raw[-600:])
+else:
+    tap.skip("go tool pprof", "no go (package golang-go)")
+
+# --- speedscope ---
+
+d, profiles = of_speedscope(export(one, "speedscope").stdout)
+tap.check(d["$schema"] == "https://www.speedscope.app/file-format-schema.json" and d["activeProfileIndex"] == 0 and d["exporter"] == "clew" and
+          set(d) == {"$schema", "exporter", "name", "activeProfileIndex", "shared", "profiles"}, "speedscope: the document", list(d))
+tap.check(all(set(f) <= {"name", "file"} for f in d["shared"]["frames"]), "speedscope: frames have no line", d["shared"]["frames"])
+tap.check(list(profiles) == ["app pid 7 tid 7 cpu-clock", "other pid 8 tid 8 cpu-clock"] and {u for u, _ in profiles.values()} == {"nanoseconds"} and
+          sum(w for _, s in profiles.values() for _, w in s) == PERIOD, "speedscope: a profile per thread, the largest first; the sum is report's", list(profiles))
+stacks = [tuple(s) for _, samples in profiles.values() for s, _ in samples]
+tap.check(stacks.count(("main", "outer", "hot", "mix")) == NR_MIX and ("[cut: undefined-mark]", "hot") in [s[:2] for s in stacks],
+          "speedscope: stacks, outermost first", stacks)
+_, profiles = of_speedscope(export(one, "speedscope", "--weight", "samples").stdout)
+tap.check({u for u, _ in profiles.values()} == {"none"} and sum(w for _, s in profiles.values() for _, w in s) == SAMPLES, "speedscope: --weight samples",
+          list(profiles))
+
+# --- names ---
+
+EVIL = b'a;b\nc\x01"</script>\\\xff\xe2\x80\xae(x) 1'
+LONG = "long_" + "x" * (1 << 20)
+OUTER = "__attribute__((noinline)) unsigned long outer"
+long_program = compiled("long", SOURCE.replace(OUTER, f'unsigned long outer(unsigned long n) __asm__("{LONG}");\n{OUTER}'))
+long_at = symbols(long_program).get(LONG)
+evil = [*program_records(cycles, 7, EVIL), pm.ksymbol(cycles, KERNEL_AT, EVIL), pm.mmap2(cycles, 7, 0x900000, 0x1000, EVIL),
+        cycles.sample(KERNEL_AT + 1, misc=pm.KERNEL, chain=(CONTEXT_KERNEL, KERNEL_AT + 1, *chain(0x900010, place("main", 1))), time=5),
+        *program_records(cycles, 9, b"(odd", long_program)]
+if long_at:
+    evil += [cycles.sample(BASE + long_at[0], pid=9, chain=chain(BASE + long_at[0]), time=6)]
+evil = recording("evil.data", [cycles], evil)
+NR_EVIL = 1 + bool(long_at)
+out = export(evil, "collapsed", "--weight=samples").stdout
+tap.check(out.count(b"\n") == NR_EVIL and sum(of_collapsed(out).values()) == NR_EVIL and out.splitlines()[0].count(b";") == 3,
+          "collapsed: names add neither lines nor frames", out[:300])
+tap.check(not re.search(rb"[\0-\x09\x0b-\x1f\x7f\xff]", out), "collapsed: no control character, and UTF-8", out[:300])
+tap.check(not long_at or LONG.encode() in out, "collapsed: a name of 1 MB", len(out))
+_, profiles = of_speedscope(export(evil, "speedscope").stdout)
+tap.check(sum(len(s) for _, s in profiles.values()) == NR_EVIL, "speedscope: the same names", list(profiles))
+out = export(evil, "pprof").stdout
+pprof = Pprof(out)
+tap.check(pprof.total(0) == NR_EVIL and not any("\n" in s or "\x01" in s for s in pprof.strings), "pprof: the same names", [s[:80] for s in pprof.strings])
+if GO:
+    with open(profile, "wb") as f:
+        f.write(out)
+    tap.check(go_total() == NR_EVIL, "go tool pprof: the same names", go("-top")[:400])
+else:
+    tap.skip("go tool pprof: the same names", "no go (package golang-go)")
+
+# --- output ---
+
+for to in sorted(FORMATS):
+    a, b = export(two, to), export(two, to)
+    tap.check(a.returncode == 0 and a.stdout == b.stdout and a.stdout, to + ": two runs are equal", a.stderr)
+    host = socket.gethostname().encode()
+    plain = gzip.decompress(a.stdout) if a.stdout[:2] == b"\x1f\x8b" else a.stdout
+    tap.check(len(host) < 4 or host not in plain, to + ": it does not name the machine", host)
+    path = os.path.join(work, "out." + to + ".gz")
+    p = export(two, to, "-o", path)
+    with open(path, "rb") as f:
+        written = f.read()
+    tap.check(p.returncode == 0 and not p.stdout and gzip.decompress(written) == plain, to + ": -o NAME.gz is the same, compressed", p.stderr)
+    p = export(two, to, "--json")
+    summary = json.loads(p.stderr)
+    tap.check(summary["format"] == to and summary["samples"] + summary["omitted_samples"] == SAMPLES + 5 and
+              sum(e["period"] for e in summary["events"]) == summary["period"] and p.stderr.count(b"\n") == 1, to + ": --json is one object", p.stderr)
+    with open("/dev/full", "wb") as full:
+        p = subprocess.run([clew, "export", "--to", to, "-i", two], stdout=full, stderr=subprocess.PIPE, check=False, env=ENV)
+    tap.check(p.returncode == 1 and b"standard output" in p.stderr, to + ": an output that is full is an error", p.stderr)
+
+master, slave = pty.openpty()
+p = subprocess.run([clew, "export", "--to", "pprof", "-i", one], stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.PIPE, check=False, env=ENV)
+os.close(slave)
+tap.check(p.returncode == 2 and b"terminal" in p.stderr and b"-o FILE" in p.stderr, "a binary format is not written to a terminal", p.stderr)
+os.close(master)
+for options, words in (([], b"--to FORMAT is missing"), (["--to", "pproof"], b"no format 'pproof'"), (["--to", "pprof", "--weight", "x"], b"--weight is"),
+                       (["--to", "pprof", "--by", "pid,x"], b"no key 'x'"), (["--to", "pprof", "x.data"], b"unexpected argument")):
+    p = run(clew, "export", "-i", one, *options)
+    tap.check(p.returncode == 2 and words in p.stderr, "refused: " + " ".join(options or ["no format"]), p.stderr)
+cut = os.path.join(work, "cut.data")
+with open(cut, "wb") as f:
+    f.write(pm.perf_data([cycles], b"".join([*threads, *main_samples(cycles)]), {})[:-30])
+p = export(cut, "collapsed", "--weight=samples")
+tap.check(p.returncode == 0 and b"ends inside a record" in p.stderr and sum(of_collapsed(p.stdout).values()) == SAMPLES - 1, "a recording that was cut", p.stderr)
+help_text = run(clew, "export", "--help").stdout.decode()
+tap.check(all(f in help_text for f in FORMATS) and set(run(clew, "export", "--to", "?").stderr.decode().split("formats: ")[1].strip().split(", ")) == FORMATS,
+          "all formats are tested here, and in the help", help_text)
+
+shutil.rmtree(work, ignore_errors=True)
+tap.done()
