@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/collapsed_put.h"
 #include "format/export/export_formats.h"
 #include "format/export/export_name.h"
 
-/*
- * A line per stack, outermost frame first, as flame graph programs read it: "comm;main;work 1234".
- * They split at ';', take the number after the last blank, and add up equal lines.
- */
-
 static void put_frame(struct buf *out, const char *text)
 {
-	export_put_text(out, text, ';', ':');
+	size_t at = out->nr;
+
+	buf_str(out, text);
+	collapsed_end_frame(out, at);
 }
 
 /* "comm-PID/TID": the parts that are asked for. */
@@ -56,12 +55,14 @@ static enum clew_err put_stack(struct export *x, const struct export_sample *s)
 		return CLEW_NO_MEMORY;
 	put_key(x, export_key_at(x, s->key));
 	for (size_t i = stack.nr; i-- > 0;) {
+		size_t at;
+
 		buf_char(out, ';');
-		export_put_function(out, x, stack.at[i], ';', ':');
+		at = out->nr;
+		export_put_function(out, x, stack.at[i]);
+		collapsed_end_frame(out, at);
 	}
-	buf_char(out, ' ');
-	buf_dec(out, export_weight(export_opts(x), s), 0, ' ');
-	buf_char(out, '\n');
+	collapsed_end_line(out, export_weight(export_opts(x), s));
 	return CLEW_OK;
 }
 

@@ -3,24 +3,12 @@
 
 #include "base/cleanup.h"
 
-void export_put_text(struct buf *out, const char *text, char from, char to)
-{
-	size_t at = out->nr;
-
-	buf_str(out, text);
-	for (; from && at < out->nr; at++) {
-		if (out->data[at] == from)
-			out->data[at] = to;
-	}
-}
-
-void export_put_function(struct buf *out, const struct export *x, uint32_t function, char from,
-			 char to)
+void export_put_function(struct buf *out, const struct export *x, uint32_t function)
 {
 	const struct export_tables *t = export_tables(x);
 	const struct export_function *f = &t->functions.data[function];
 
-	export_put_text(out, export_text(t, f->name), from, to);
+	buf_str(out, export_text(t, f->name));
 	if (!export_opts(x)->no_level_suffix)
 		buf_str(out, export_level_suffix(f->level));
 }

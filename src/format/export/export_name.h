@@ -7,12 +7,8 @@
 /* Names as formats write them. Texts of the tables are clean already: what separates fields in a
  * format is all that is left to replace. */
 
-/** Append a text, with @p from in it replaced by @p to (0: nothing is). */
-void export_put_text(struct buf *out, const char *text, char from, char to);
-
-/** The same of a function's name, with the ending that shows its level, unless opts say not to. */
-void export_put_function(struct buf *out, const struct export *x, uint32_t function, char from,
-			 char to);
+/** Append a function's name, with the ending that shows its level, unless opts say not to. */
+void export_put_function(struct buf *out, const struct export *x, uint32_t function);
 
 /** An id, -1 where it is unknown. */
 void export_put_id(struct buf *out, uint32_t id);

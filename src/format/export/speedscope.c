@@ -71,7 +71,7 @@ static enum clew_err put_frames(struct export *x)
 							 : 0;
 
 		buf_clear(&name);
-		export_put_function(&name, x, i, 0, 0);
+		export_put_function(&name, x, i);
 		json_open(&p->json, '{');
 		json_put_string(&p->json, "name", buf_cstr(&name));
 		if (file)

@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/text_columns.h"
+#include "format/collapsed_put.h"
 #include "format/report/report_text_impl.h"
 
 enum {
@@ -274,13 +275,9 @@ struct folded {
 	bool by_period;
 };
 
-/* Flame graph tools split at ';' and take the count after the last blank. */
 static void put_folded_name(struct report_writer *w)
 {
-	for (size_t i = 0; i < w->cell.nr; i++) {
-		if (w->cell.data[i] == ';')
-			w->cell.data[i] = ':';
-	}
+	collapsed_end_frame(&w->cell, 0);
 	report_put_cell(w, SIZE_MAX);
 }
 
@@ -299,9 +296,7 @@ static enum clew_err put_path(void *ctx, const char *comm, const uint32_t *frame
 		report_feed_frame_name(w->feed, frames[i], &w->cell);
 		put_folded_name(w);
 	}
-	buf_char(&w->out, ' ');
-	buf_dec(&w->out, f->by_period ? weight->period : weight->nr, 0, ' ');
-	buf_char(&w->out, '\n');
+	collapsed_end_line(&w->out, f->by_period ? weight->period : weight->nr);
 	return flush(w, false);
 }
 
