@@ -102,6 +102,11 @@ static int choose_keys(struct export_run *r)
 			cli_hint("keys: pid, tid, cpu, cgroup");
 			return CLI_USAGE;
 		}
+		if (key & ~(r->opts.format->keys | r->opts.format->more_keys)) {
+			cli_error("--by: %s does not distinguish by %.*s", r->opts.format->name,
+				  (int)len, at);
+			return CLI_USAGE;
+		}
 		r->opts.keys |= key;
 		at += len;
 	}
@@ -190,7 +195,9 @@ static int parse(struct export_run *r, int argc, char **argv)
 		.examples =
 			"  clew export --to pprof -o app.pb.gz && go tool pprof -top app.pb.gz\n"
 			"  clew export --to collapsed | flamegraph.pl > app.svg\n"
-			"  clew export --to speedscope -o app.json        for https://speedscope.app\n",
+			"  clew export --to speedscope -o app.json        for https://speedscope.app\n"
+			"  clew export --to callgrind -o callgrind.out.app && "
+			"callgrind_annotate callgrind.out.app\n",
 	};
 	int at = cli_parse(&cmd, argc, argv);
 

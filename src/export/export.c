@@ -6,8 +6,7 @@
 
 enum {
 	FLUSH_BYTES = 64 << 10,
-	/* Sums, of 24 bytes with a slot, are written, and the table is emptied. */
-	DEFAULT_SUMS = 1 << 20,
+	DEFAULT_SUMS = 1 << 18, /* then they are written, and the table is emptied */
 };
 
 enum clew_err export_new(struct export **ret, const struct export_opts *opts,
@@ -52,9 +51,12 @@ void export_free(struct export *x)
 	map_u64_done(&x->event_of);
 	vec_done(&x->threads);
 	map_u64_done(&x->thread_of);
+	map_u64_done(&x->pid_ns_of);
 	intern_done(&x->key_tuples);
 	vec_done(&x->keys);
 	vec_done(&x->chains);
+	for (size_t i = 0; i < EXPORT_PATHS; i++)
+		vec_done(&x->last_paths[i].steps);
 	vec_done(&x->place_of_loc);
 	vec_done(&x->stack);
 	mem_free(x->state);
@@ -244,6 +246,8 @@ static enum clew_err take(struct export *x, const struct ana_event *e)
 		return CLEW_OK;
 	if (e->record.type == PERF_RECORD_LOST || e->record.type == PERF_RECORD_LOST_SAMPLES)
 		return take_lost(x, e);
+	if (e->record.type == PERF_RECORD_NAMESPACES)
+		return export_take_namespaces(x, &e->record);
 	return export_take_record(&x->tables, &e->record);
 }
 

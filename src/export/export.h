@@ -60,7 +60,8 @@ struct export_format {
 				in several parts, and before end() alone */
 	bool by_function;    /* stacks are of functions, not of frames */
 	bool wants_lines;    /* source lines, also without inlined functions */
-	uint32_t keys;       /* EXPORT_BY_ that it writes by itself; others with opts.keys */
+	uint32_t keys;       /* EXPORT_BY_ that it writes by itself, */
+	uint32_t more_keys;  /* and those that it can write, with opts.keys */
 	size_t state_bytes;  /* of export_state(), zeroed */
 	enum clew_err (*begin)(struct export *x); /* before the first sample: events and threads
 						     follow */

@@ -5,11 +5,25 @@
 #include "export/export.h"
 #include "report/report_tree.h"
 
+struct export_step {
+	const struct ana_loc *loc;
+	uint32_t node; /* with the place's frames */
+};
+
 /* A chain's stack in this epoch. */
 struct export_chain {
 	uint32_t node; /* REPORT_NONE: not made yet */
 	uint32_t cut;  /* text: with this frame outside */
 };
+
+/* A thread's last stack, outermost first: the next one mostly begins alike. */
+struct export_path {
+	struct {
+		VEC(struct export_step);
+	} steps;
+	uint32_t cut; /* text: its frame is outside */
+};
+enum { EXPORT_PATHS = 64 };
 
 /* The key found last: most samples have that of the one before. */
 struct export_last_key {
@@ -40,6 +54,7 @@ struct export
 		VEC(struct export_thread);
 	} threads;
 	struct map_u64 thread_of; /* pid << 32 | tid -> number */
+	struct map_u64 pid_ns_of; /* pid -> inode of its PID namespace */
 	struct intern key_tuples; /* -> key + 1 */
 	struct {
 		VEC(struct export_key);
@@ -57,7 +72,8 @@ struct export
 	bool has_epoch;
 	struct {
 		VEC(struct export_chain);
-	} chains; /* by id of this epoch */
+	} chains;                                    /* by id of this epoch */
+	struct export_path last_paths[EXPORT_PATHS]; /* by tid, modulo */
 	struct {
 		VEC(uint32_t);
 	} place_of_loc, stack;
@@ -76,6 +92,8 @@ const struct ana_loc *export_innermost(const struct ana_event *e);
 const char *export_why_cut(const struct ana_event *e);
 
 /* --- export_keys.c --- */
+/** NAMESPACES. */
+enum clew_err export_take_namespaces(struct export *x, const struct perf_record *r);
 /** The key of @p e. May call the format's thread(). @p cut: text. */
 enum clew_err export_key(struct export *x, const struct ana_event *e, uint32_t cut, uint32_t *ret);
 

@@ -4,7 +4,29 @@
 
 /* The owners of samples: threads, control groups, CPUs. */
 
-enum { MAX_KEYS = 1 << 20, MAX_THREADS = 1 << 20 };
+enum { MAX_KEYS = 1 << 20, MAX_THREADS = 1 << 20, MAX_NAMESPACES = 1 << 20 };
+
+enum clew_err export_take_namespaces(struct export *x, const struct perf_record *r)
+{
+	enum { AT_INODE = 3 * 16 + 8 /* of "pid" */ };
+	struct perf_namespaces n;
+	uint64_t inode;
+
+	if (perf_namespaces_parse(r, &n) != CLEW_OK || !bytes_skip(&n.links, AT_INODE) ||
+	    !bytes_u64(&n.links, r->swap, &inode))
+		return CLEW_OK;
+	if (x->pid_ns_of.nr >= MAX_NAMESPACES && !map_u64_get(&x->pid_ns_of, n.pid))
+		return CLEW_OK;
+	x->last.comm = NULL; /* the next key may be another */
+	return map_u64_put(&x->pid_ns_of, n.pid, inode) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+static uint64_t pid_ns_of(const struct export *x, uint32_t pid)
+{
+	const uint64_t *inode = map_u64_get(&x->pid_ns_of, pid);
+
+	return inode ? *inode : 0;
+}
 
 static const char *comm_of(const struct ana_event *e)
 {
@@ -45,7 +67,7 @@ static enum clew_err thread_of(struct export *x, const struct ana_event *e, uint
 	return begin_thread(x, e, *ret);
 }
 
-enum { NR_PARTS = 7 };
+enum { NR_PARTS = 9 };
 
 /* The parts of the key that the format distinguishes. */
 static void parts_of(const struct export *x, const struct export_key *k, uint32_t ret[NR_PARTS])
@@ -62,6 +84,8 @@ static void parts_of(const struct export *x, const struct export_key *k, uint32_
 	ret[4] = by & EXPORT_BY_CGROUP ? k->cgroup : 0;
 	ret[5] = by & EXPORT_BY_CUT ? k->cut : 0;
 	ret[6] = by & EXPORT_BY_LEVEL ? k->level : 0;
+	ret[7] = by & EXPORT_BY_PID ? (uint32_t)k->pid_ns : 0;
+	ret[8] = by & EXPORT_BY_PID ? (uint32_t)(k->pid_ns >> 32) : 0;
 }
 
 /* Above the limit they are all of one that is unknown. */
@@ -101,6 +125,7 @@ enum clew_err export_key(struct export *x, const struct ana_event *e, uint32_t c
 		*ret = x->last.key;
 		return CLEW_OK;
 	}
+	k.pid_ns = pid_ns_of(x, e->pid);
 	k.comm = export_text_of(&x->tables, comm_of(e));
 	k.cgroup = export_text_of(&x->tables, e->cgroup);
 	if (k.comm == EXPORT_NONE || k.cgroup == EXPORT_NONE)

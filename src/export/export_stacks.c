@@ -22,6 +22,8 @@ enum clew_err export_stacks_init(struct export *x)
 void export_stacks_forget(struct export *x)
 {
 	x->chains.nr = x->place_of_loc.nr = 0;
+	for (size_t i = 0; i < EXPORT_PATHS; i++)
+		x->last_paths[i].steps.nr = 0;
 }
 
 const char *export_why_cut(const struct ana_event *e)
@@ -68,6 +70,8 @@ static enum clew_err descend(struct export *x, const struct ana_loc *loc, uint32
 	uint32_t place;
 
 	err = place_of(x, loc, &place);
+	if (err != CLEW_OK)
+		return err;
 	p = &x->tables.places.data[place];
 	for (uint32_t i = p->nr_frames; i-- > 0 && err == CLEW_OK;)
 		err = report_tree_child(&x->tree, *node, item_of(x, p->first_frame + i), node);
@@ -98,11 +102,35 @@ static struct export_chain *chain_at(struct export *x, uint32_t id)
 	return &x->chains.data[id];
 }
 
+/* Free of cost as far as the chain equals the last one. */
+static enum clew_err walk(struct export *x, struct export_path *last, const struct ana_chain *c,
+			  uint32_t *node)
+{
+	enum clew_err err = CLEW_OK;
+	uint32_t depth = 0;
+
+	for (; depth < c->nr && depth < last->steps.nr; depth++) {
+		if (last->steps.data[depth].loc != c->locs[c->nr - 1 - depth])
+			break;
+		*node = last->steps.data[depth].node;
+	}
+	last->steps.nr = depth;
+	for (; depth < c->nr && err == CLEW_OK; depth++) {
+		const struct ana_loc *loc = c->locs[c->nr - 1 - depth];
+
+		err = descend(x, loc, node);
+		if (err == CLEW_OK && !vec_push(&last->steps, (struct export_step){loc, *node}))
+			err = CLEW_NO_MEMORY;
+	}
+	return err;
+}
+
 static enum clew_err chain_node(struct export *x, const struct ana_event *e, const char *why,
 				uint32_t *ret)
 {
 	const struct ana_chain *c = e->chain;
 	struct export_chain *known = chain_at(x, c->id);
+	struct export_path *last;
 	uint32_t cut, node;
 	enum clew_err err;
 
@@ -113,9 +141,13 @@ static enum clew_err chain_node(struct export *x, const struct ana_event *e, con
 		*ret = known->node;
 		return CLEW_OK;
 	}
+	last = &x->last_paths[e->tid % EXPORT_PATHS];
+	if (last->cut != cut)
+		last->steps.nr = 0;
+	last->cut = cut;
 	err = outermost(x, why, &node);
-	for (uint32_t i = c->nr; i-- > 0 && err == CLEW_OK;)
-		err = descend(x, c->locs[i], &node);
+	if (err == CLEW_OK)
+		err = walk(x, last, c, &node);
 	if (err == CLEW_OK)
 		*known = (struct export_chain){*ret = node, cut};
 	return err;
@@ -153,13 +185,16 @@ const struct ana_loc *export_innermost(const struct ana_event *e)
 static enum clew_err short_stack(struct export *x, const struct ana_event *e, uint32_t *node)
 {
 	const struct ana_loc *loc = export_innermost(e);
-	uint32_t place = EXPORT_UNKNOWN;
-	enum clew_err err = loc ? place_of(x, loc, &place) : CLEW_LIMIT;
-	const struct export_place *p = &x->tables.places.data[place];
+	enum clew_err err = CLEW_LIMIT;
+	uint32_t place, frame;
 
 	*node = REPORT_ROOT;
-	if (err == CLEW_OK)
-		err = report_tree_child(&x->tree, REPORT_ROOT, item_of(x, p->first_frame), node);
+	if (loc)
+		err = place_of(x, loc, &place);
+	if (err == CLEW_OK) {
+		frame = x->tables.places.data[place].first_frame;
+		err = report_tree_child(&x->tree, REPORT_ROOT, item_of(x, frame), node);
+	}
 	if (err == CLEW_LIMIT)
 		*node = x->unknown_node;
 	return err == CLEW_LIMIT ? CLEW_OK : err;

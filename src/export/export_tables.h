@@ -133,6 +133,7 @@ struct export_key {
 	uint32_t thread;
 	uint32_t comm, cgroup; /* texts; 0: none */
 	uint32_t cpu;          /* all ones: unknown */
+	uint64_t pid_ns;       /* inode of its process's PID namespace; 0: not recorded */
 	uint32_t cut;          /* text; why the stack is cut; 0: it is not */
 	uint8_t level;         /* of its innermost place */
 };

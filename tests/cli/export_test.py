@@ -11,6 +11,7 @@ import pty
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from cli import perf_make as pm
 clew = os.path.abspath(sys.argv[1])
 work = tempfile.mkdtemp()
 ENV = dict(os.environ, PAGER="cat", LC_ALL="C.UTF-8", HOME=work, XDG_CACHE_HOME=work, GOCACHE=work + "/go", PPROF_TMPDIR=work)
-FORMATS = {"pprof", "collapsed", "speedscope"}  # each has its checks below
+FORMATS = {"pprof", "collapsed", "speedscope", "callgrind"}  # each has its checks below
 
 SOURCE = """
 static volatile unsigned long sink;
@@ -50,8 +51,9 @@ int main(void)
 BASE, UNDEFINED_MARK, CONTEXT_KERNEL = 0x400000, 2**64 - 4000, 2**64 - 128
 
 
-def run(*args, stdin=None, **more):
-    return subprocess.run(args, capture_output=True, check=False, env=ENV, cwd=work, stdin=stdin or subprocess.DEVNULL, **more)
+def run(*args, **more):
+    more = more if "input" in more else {"stdin": subprocess.DEVNULL, **more}
+    return subprocess.run(args, capture_output=True, check=False, env=ENV, cwd=work, **more)
 
 
 def export(data, to, *options):
@@ -248,7 +250,16 @@ tap.check(pprof.mappings[0][:2] == (1, program) and len(pprof.mappings[0][2]) in
 labels = [s[2] for s in pprof.samples]
 tap.check({x["level"] for x in labels} == {"user", "kernel"} and {x["tid"] for x in labels} == {7, 8} and {x["thread"] for x in labels} == {"app", "other"} and
           [x["stack"] for x in labels if "stack" in x] == ["cut: undefined-mark"] and not any("cpu" in x for x in labels), "pprof: labels", labels)
-tap.check(pprof.strings[0] == "" and out[4:10] == b"\0\0\0\0\0\3", "pprof: string 0 is empty, and gzip has no time", out[:12])
+tap.check(pprof.strings[0] == "" and out[3:8] == bytes(5), "pprof: string 0 is empty, and gzip has neither name nor time", out[:12])
+
+SPACED = pm.Event(TYPE | pm.CGROUP)
+links = b"".join(struct.pack("<QQ", 4, 4026531830 + i) for i in range(7))
+spaced = recording("spaced.data", [SPACED], [*program_records(SPACED), pm.record(16, struct.pack("<IIQ", 7, 7, 7) + links + SPACED.sample_id(7, 2)),
+                                             pm.cgroup(SPACED, 5, b"/group;one"), SPACED.sample(place("hot"), chain=chain(place("hot")), cgroup=5)])
+labels = Pprof(export(spaced, "pprof", "--by", "cpu").stdout).samples[0][2]
+tap.check(labels == {"thread": "app", "pid": 7, "tid": 7, "pidns": 4026531833, "cgroup": "/group;one", "level": "user"}, "pprof: namespace and control group", labels)
+count = of_collapsed(export(spaced, "collapsed", "--by", "cgroup").stdout)
+tap.check([s for s in count if s.startswith("/group:one;app;")], "collapsed: --by cgroup", count)
 
 GO = shutil.which("go")
 profile = os.path.join(work, "one.pb.gz")
@@ -283,6 +294,29 @@ if GO:
 else:
     tap.skip("go tool pprof", "no go (package golang-go)")
 
+PROTO = """syntax = "proto3";
+message ValueType { int64 type = 1; int64 unit = 2; }
+message Label { int64 key = 1; int64 str = 2; int64 num = 3; int64 num_unit = 4; }
+message Sample { repeated uint64 location_id = 1; repeated int64 value = 2; repeated Label label = 3; }
+message Mapping { uint64 id = 1; uint64 memory_start = 2; uint64 memory_limit = 3; uint64 file_offset = 4; int64 filename = 5; int64 build_id = 6;
+	bool has_functions = 7; bool has_filenames = 8; bool has_line_numbers = 9; bool has_inline_frames = 10; }
+message Line { uint64 function_id = 1; int64 line = 2; }
+message Location { uint64 id = 1; uint64 mapping_id = 2; uint64 address = 3; repeated Line line = 4; bool is_folded = 5; }
+message Function { uint64 id = 1; int64 name = 2; int64 system_name = 3; int64 filename = 4; int64 start_line = 5; }
+message Profile { repeated ValueType sample_type = 1; repeated Sample sample = 2; repeated Mapping mapping = 3; repeated Location location = 4;
+	repeated Function function = 5; repeated string string_table = 6; int64 drop_frames = 7; int64 keep_frames = 8; int64 time_nanos = 9;
+	int64 duration_nanos = 10; ValueType period_type = 11; int64 period = 12; repeated int64 comment = 13; int64 default_sample_type = 14; }
+"""
+if shutil.which("protoc"):
+    with open(os.path.join(work, "profile.proto"), "w", encoding="ascii") as f:
+        f.write(PROTO)
+    p = run("protoc", "--decode=Profile", "profile.proto", input=gzip.decompress(out))
+    text = p.stdout.decode()
+    tap.check(p.returncode == 0 and text.count("\nsample {") == len(pprof.samples) and not re.search(r"^ *\d+:", text, re.M),
+              "protoc: all fields are those of profile.proto", [p.stderr, text[:500]])
+else:
+    tap.skip("protoc: all fields are those of profile.proto", "no protoc (package protobuf-compiler)")
+
 # --- speedscope ---
 
 d, profiles = of_speedscope(export(one, "speedscope").stdout)
@@ -297,6 +331,76 @@ tap.check(stacks.count(("main", "outer", "hot", "mix")) == NR_MIX and ("[cut: un
 _, profiles = of_speedscope(export(one, "speedscope", "--weight", "samples").stdout)
 tap.check({u for u, _ in profiles.values()} == {"none"} and sum(w for _, s in profiles.values() for _, w in s) == SAMPLES, "speedscope: --weight samples",
           list(profiles))
+
+# --- callgrind ---
+
+ANNOTATE = shutil.which("callgrind_annotate")
+
+
+class Callgrind:
+    """Own and inclusive cost by function, as the format defines it: lines after calls= are of the call."""
+
+    def __init__(self, out):
+        self.head, self.own, self.inclusive, self.file_of, names, calls = {}, {}, {}, {}, {}, False
+        for line in out.decode().splitlines():
+            key, _, rest = line.partition("=" if re.match("[a-z]+=", line) else ":")
+            if re.match("[a-z]+=", line):
+                calls = calls or key == "calls"
+                found = re.match(r"\((\d+)\)(?: (.*))?$", rest)
+                if found:
+                    kind = {"ob": "ob", "cob": "ob", "fn": "fn", "cfn": "fn"}.get(key, "file")
+                    assert (found.group(2) is None) == ((kind, found.group(1)) in names), line
+                    name = names.setdefault((kind, found.group(1)), found.group(2))
+                    self.file_of.update({self.fn: name} if key == "fi" else {})
+                    self.fn = name if key == "fn" else getattr(self, "fn", None)
+            elif re.match(r"\d", line):
+                costs = [int(c) for c in line.split()[1:]]
+                for sums in (self.inclusive,) if calls else (self.own, self.inclusive):
+                    sums[self.fn] = [a + b for a, b in zip(sums.get(self.fn, [0] * 9), costs)]
+                calls = False
+            elif line:
+                self.head.setdefault(key, rest.strip())
+
+
+out = export(two, "callgrind").stdout
+c = Callgrind(out)
+tap.check(c.head["events"] == "cpu_clock cpu_clock_samples page_faults page_faults_samples" and
+          c.head["summary"] == c.head["totals"] == f"{PERIOD} {SAMPLES} 5000 5" and c.head["positions"] == "line" and
+          [sum(v[i] for v in c.own.values()) for i in range(4)] == [PERIOD, SAMPLES, 5000, 5], "callgrind: two events, and their sums are report's", c.head)
+tap.check(c.own["mix"][1] == NR_MIX, "callgrind: an inlined function is a function", c.own)
+rows = json.loads(run(clew, "report", "-i", one, "--json", "--children", "--inline", "-s", "sym").stdout)["tables"][0]["rows"]
+c = Callgrind(export(one, "callgrind", "--no-level-suffix").stdout)
+children = {r["sym"].replace(" (inlined)", ""): r["values"][0]["total"] for r in rows if r.get("sym") in ("main", "outer", "hot", "mix", "in_kernel")}
+tap.check(len(children) == 5 and all(c.inclusive[f][0] == n for f, n in children.items()), "callgrind: inclusive cost is that of report --children",
+          [children, c.inclusive])
+
+
+def stack_of(*functions, time):
+    """Outermost first."""
+    return cycles.sample(place(functions[-1], 8), chain=chain(place(functions[-1], 8), *(place(f, 8) for f in functions[-2::-1])), time=time)
+
+
+recursive = recording("recursive.data", [cycles], [*program_records(cycles), stack_of("main", "outer", "hot", "outer", "hot", time=5),
+                                                   stack_of("main", "main", "outer", "outer", time=6)])
+c = Callgrind(export(recursive, "callgrind", "--weight=samples", "--no-inline").stdout)
+tap.check({f: n[0] for f, n in c.inclusive.items()} == {"main": 2, "outer": 2, "hot": 1}, "callgrind: with recursion a sample counts once", c.inclusive)
+p = export(one, "callgrind", "--by", "tid")
+tap.check(p.returncode == 2 and b"callgrind does not distinguish by tid" in p.stderr, "callgrind: --by is refused", p.stderr)
+
+
+def annotate(data, name, *options):
+    path = os.path.join(work, name)
+    with open(path, "wb") as f:
+        f.write(data)
+    return run(ANNOTATE, "--threshold=100", *options, path).stdout.decode()
+
+
+if ANNOTATE:
+    text = annotate(out, "callgrind.out", "--inclusive=yes", "--tree=both")
+    tap.check(re.search(r"^ *%s \(100.*PROGRAM TOTALS" % f"{PERIOD:,}", text, re.M) and re.search(r"\*  .*:outer", text), "callgrind_annotate: the total is report's",
+              text[:2000])
+else:
+    tap.skip("callgrind_annotate: the total is report's", "no callgrind_annotate (package valgrind)")
 
 # --- names ---
 
@@ -329,6 +433,16 @@ if GO:
 else:
     tap.skip("go tool pprof: the same names", "no go (package golang-go)")
 
+out = export(evil, "callgrind", "--weight=samples").stdout
+c = Callgrind(out)
+tap.check(c.head["totals"] == str(NR_EVIL) and not re.search(rb"[\0-\x09\x0b-\x1f\x7f\xff]", out) and len(c.own) == NR_EVIL, "callgrind: the same names",
+          out[:400])
+if ANNOTATE:
+    text = annotate(out, "evil.out")
+    tap.check(re.search(r"^ *%d \(100.*PROGRAM TOTALS" % NR_EVIL, text, re.M), "callgrind_annotate: the same names", text[:400])
+else:
+    tap.skip("callgrind_annotate: the same names", "no callgrind_annotate (package valgrind)")
+
 # --- output ---
 
 for to in sorted(FORMATS):
@@ -349,6 +463,27 @@ for to in sorted(FORMATS):
     with open("/dev/full", "wb") as full:
         p = subprocess.run([clew, "export", "--to", to, "-i", two], stdout=full, stderr=subprocess.PIPE, check=False, env=ENV)
     tap.check(p.returncode == 1 and b"standard output" in p.stderr, to + ": an output that is full is an error", p.stderr)
+
+# --- memory ---
+
+
+def peak(to, data):
+    """KiB."""
+    with open(os.devnull, "wb") as null:
+        child = subprocess.Popen([clew, "export", "-q", "--to", to, "-i", data, "-o", os.path.join(work, "out")], stdin=null, stdout=null, env=ENV)
+        _, status, use = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return use.ru_maxrss
+
+
+block = list(main_samples(cycles))
+long_1 = recording("long1.data", [cycles], [*threads, *block * 500])
+long_4 = recording("long4.data", [cycles], [*threads, *block * 2000])
+for to in sorted(FORMATS):
+    peaks = [peak(to, long_1), peak(to, long_4)]
+    tap.check(peaks[1] < peaks[0] * 1.1, to + ": four times as many samples take no more memory", peaks)
+
+# --- refusals ---
 
 master, slave = pty.openpty()
 p = subprocess.run([clew, "export", "--to", "pprof", "-i", one], stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.PIPE, check=False, env=ENV)

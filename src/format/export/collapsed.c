@@ -80,6 +80,7 @@ const struct export_format export_collapsed = {
 	.has_sums = true,
 	.by_function = true,
 	.keys = EXPORT_BY_COMM,
+	.more_keys = EXPORT_BY_PID | EXPORT_BY_TID | EXPORT_BY_CPU | EXPORT_BY_CGROUP,
 	.sample = put_stack,
 	.end = end,
 };

@@ -5,6 +5,7 @@ static const struct export_format *const formats[] = {
 	&export_pprof,
 	&export_collapsed,
 	&export_speedscope,
+	&export_callgrind,
 };
 
 enum { NR_FORMATS = sizeof(formats) / sizeof(*formats) };

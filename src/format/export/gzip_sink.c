@@ -57,7 +57,7 @@ struct gzip_sink *gzip_sink_new(const struct clew_sink *to)
 		return NULL;
 	g->to = to;
 	g->own = (struct clew_sink){put, g};
-	if (deflateInit2(&g->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
+	if (deflateInit2(&g->z, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
 			 Z_DEFAULT_STRATEGY) == Z_OK)
 		return g;
 	mem_free(g);

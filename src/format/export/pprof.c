@@ -51,9 +51,9 @@ struct known {
 
 struct pprof {
 	struct buf message, part;
-	uint32_t thread, pid, tid, cgroup, level, cpu, stack; /* texts: keys of labels */
-	struct known *known;                                  /* by binary */
-	uint32_t *mapping;                                    /* its number, by binary */
+	uint32_t thread, pid, tid, pid_ns, cgroup, level, cpu, stack; /* texts: keys of labels */
+	struct known *known;                                          /* by binary */
+	uint32_t *mapping;                                            /* its number, by binary */
 };
 
 static uint32_t text(struct export *x, const char *s)
@@ -71,6 +71,7 @@ static enum clew_err begin(struct export *x)
 	p->thread = text(x, "thread");
 	p->pid = text(x, "pid");
 	p->tid = text(x, "tid");
+	p->pid_ns = text(x, "pidns");
 	p->cgroup = text(x, "cgroup");
 	p->level = text(x, "level");
 	p->cpu = text(x, "cpu");
@@ -103,6 +104,8 @@ static void put_labels(struct export *x, const struct export_key *k)
 		put_id(p, p->pid, export_thread_at(x, k->thread)->pid);
 		put_id(p, p->tid, export_thread_at(x, k->thread)->tid);
 	}
+	if (k->pid_ns)
+		put_label(p, p->pid_ns, LABEL_NUM, k->pid_ns);
 	if (k->cgroup)
 		put_label(p, p->cgroup, LABEL_TEXT, k->cgroup);
 	put_label(p, p->level, LABEL_TEXT, text(x, export_level_name(k->level)));
@@ -430,6 +433,7 @@ const struct export_format export_pprof = {
 	.wants_lines = true,
 	.keys = EXPORT_BY_COMM | EXPORT_BY_PID | EXPORT_BY_TID | EXPORT_BY_CGROUP |
 		EXPORT_BY_LEVEL | EXPORT_BY_CUT,
+	.more_keys = EXPORT_BY_CPU,
 	.state_bytes = sizeof(struct pprof),
 	.begin = begin,
 	.sample = put_sample,
