@@ -379,6 +379,26 @@ static void place_of_call(struct dwarf_lines *l, struct unit *u, Dwarf_Die *die,
 	ret->column = number_of(die, DW_AT_call_column);
 }
 
+/* Of a copy, what its origin says. The list of files is that of the unit at hand, as the table of
+ * another is not charged. */
+static void place_of_declaration(struct dwarf_lines *l, struct unit *u, Dwarf_Die *die,
+				 struct dwarf_line *ret)
+{
+	Dwarf_Attribute mem;
+	Dwarf_Attribute *a = dwarf_attr_integrate(die, DW_AT_decl_line, &mem);
+	Dwarf_Files *files;
+	size_t nr_files;
+	Dwarf_Word v;
+
+	if (a && !dwarf_formudata(a, &v) && v <= UINT32_MAX)
+		ret->decl_line = (uint32_t)v;
+	a = dwarf_attr_integrate(die, DW_AT_decl_file, &mem);
+	if (!a || a->cu != die->cu || !u->has_lines || dwarf_formudata(a, &v) ||
+	    dwarf_getsrcfiles(&u->die, &files, &nr_files) || v >= nr_files)
+		return;
+	ret->decl_file = full_path(l, u, dwarf_filesrc(files, v, NULL, NULL));
+}
+
 size_t dwarf_lines_find(struct dwarf_lines *l, uint64_t vaddr, struct dwarf_line *ret, size_t max)
 {
 	struct unit *u = unit_at(l, vaddr);
@@ -403,6 +423,7 @@ size_t dwarf_lines_find(struct dwarf_lines *l, uint64_t vaddr, struct dwarf_line
 			break;
 		at.name = name_of(&die);
 		at.is_inlined = f->is_inlined;
+		place_of_declaration(l, u, &die, &at);
 		ret[nr++] = at;
 		at = (struct dwarf_line){0};
 		if (f->is_inlined)

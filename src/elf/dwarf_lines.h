@@ -16,7 +16,9 @@ struct dwarf_line {
 	const char *name; /* linkage name, else the source's; NULL: unknown */
 	const char *file; /* directory included; NULL: unknown */
 	uint32_t line, column;
-	bool is_inlined; /* false: the function that contains all of them */
+	const char *decl_file; /* where the function is declared; NULL: unknown */
+	uint32_t decl_line;    /* 0: unknown */
+	bool is_inlined;       /* false: the function that contains all of them */
 };
 
 /** Does @p f have .debug_info? */

@@ -79,6 +79,8 @@ struct dso_line {
 	uint32_t line, column;
 	const char *link_name; /* DWARF's linkage name, else its name, of every entry; NULL:
 				  unknown */
+	const char *decl_file; /* where that function is declared; NULL: unknown */
+	uint32_t decl_line;    /* 0: unknown */
 };
 
 struct dso_store *dso_store_new(const struct dso_store_opts *opts);

@@ -131,7 +131,9 @@ size_t dso_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t 
 		ret[i] = (struct dso_line){.file = lines[i].file,
 					   .line = lines[i].line,
 					   .column = lines[i].column,
-					   .link_name = lines[i].name};
+					   .link_name = lines[i].name,
+					   .decl_file = lines[i].decl_file,
+					   .decl_line = lines[i].decl_line};
 		if (lines[i].is_inlined && lines[i].name)
 			ret[i].function = shown_function(d, lines[i].name);
 	}
