@@ -3,35 +3,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/near_name.h"
 #include "cli/commands.h"
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
-#include "cli/itrace.h"
+#include "cli/export_run.h"
 #include "format/export/export_formats.h"
-#include "format/export/gzip_sink.h"
-#include "format/json_put.h"
-#include "os/output.h"
 
-enum { SPEEDSCOPE_MANY = 500000, MAX_LISTED = 8 };
-
-/** One run of the command. */
-struct export_run {
-	struct cli_input in;
-	struct cli_itrace itrace;
-	const char *format_name, *out_path, *weight, *by;
-	bool is_json, is_quiet;
-	struct export_opts opts;
-	struct analyze *analysis; /* NULL: of a snapshot */
-	struct export *export;
-	struct ana_summary summary;
-	struct os_output file;
-	struct gzip_sink *gzip;
-	struct clew_sink sink; /* the file, or standard output */
-	struct clew_diag diag, out_diag;
-	bool is_damaged;
-};
+enum { MAX_LISTED = 8 };
 
 /* --- options --- */
 
@@ -259,138 +238,6 @@ static int close_output(struct export_run *r, bool is_whole)
 	return CLI_FAILED;
 }
 
-/* --- what was written --- */
-
-static void report_omitted_events(const struct export_run *r)
-{
-	clew_auto(buf_done) struct buf list = {0};
-	size_t nr = 0;
-
-	for (size_t i = 0; i < export_nr_events(r->export); i++) {
-		const struct export_event *e = export_event_at(r->export, i);
-
-		if (e->is_omitted && nr++ < MAX_LISTED)
-			buf_printf(&list, "%s%s (%llu)", nr > 1 ? ", " : "", e->evsel->name,
-				   (unsigned long long)e->nr);
-	}
-	if (!nr)
-		return;
-	cli_note("%llu samples of other events were omitted: %s%s",
-		 (unsigned long long)export_summary(r->export)->nr_omitted, buf_cstr(&list),
-		 nr > MAX_LISTED ? ", ..." : "");
-	if (!r->opts.event)
-		cli_hint("%s has one weight: -e NAME chooses the event", r->opts.format->name);
-}
-
-static void report_numbers(const struct export_run *r)
-{
-	const struct export_summary *x = export_summary(r->export);
-	const struct ana_summary *s = &r->summary;
-
-	cli_note("%s: %llu samples written", r->opts.format->name,
-		 (unsigned long long)x->nr_samples);
-	report_omitted_events(r);
-	if (s->nr_filtered)
-		cli_note("%llu samples were omitted by filters",
-			 (unsigned long long)s->nr_filtered);
-	if (x->nr_cut)
-		cli_note("%llu samples have a stack without its outermost frames",
-			 (unsigned long long)x->nr_cut);
-	if (x->nr_short)
-		cli_warn("%llu samples were written with their innermost function alone: there "
-			 "was no room for more different stacks or functions",
-			 (unsigned long long)x->nr_short);
-	if (x->nr_no_key)
-		cli_warn("%llu samples were written as of an unknown thread: there was no room for "
-			 "more threads",
-			 (unsigned long long)x->nr_no_key);
-	if (s->nr_lost)
-		cli_note("the kernel lost %llu records", (unsigned long long)s->nr_lost);
-}
-
-static void report_input(const struct export_run *r)
-{
-	const struct ana_summary *s = &r->summary;
-
-	if (s->end.code == CLEW_TRUNCATED)
-		cli_warn("%s ends inside a record, at offset 0x%llx: its writer was stopped, or it "
-			 "was cut",
-			 r->in.path, (unsigned long long)s->end.offset);
-	if (s->nr_bad)
-		cli_warn("%s: %llu samples could not be read and were skipped", r->in.path,
-			 (unsigned long long)s->nr_bad);
-	if (!s->nr_samples && !s->nr_filtered)
-		cli_warn("%s holds no samples", r->in.path);
-	cli_input_warn(&r->in, s);
-	cli_itrace_report(&r->itrace, r->in.path, false);
-	if (r->opts.format == &export_speedscope &&
-	    export_summary(r->export)->nr_samples > SPEEDSCOPE_MANY)
-		cli_hint("speedscope needs minutes and gigabytes for that many samples: pprof "
-			 "adds equal ones up");
-}
-
-static void put_omitted_events(const struct export_run *r, struct json_put *j)
-{
-	json_key(j, "omitted_events");
-	json_open(j, '[');
-	for (size_t i = 0; i < export_nr_events(r->export); i++) {
-		const struct export_event *e = export_event_at(r->export, i);
-
-		if (!e->is_omitted)
-			continue;
-		json_open(j, '{');
-		json_put_string(j, "event", e->evsel->name);
-		json_put_u64(j, "samples", e->nr);
-		json_put_u64(j, "period", e->period);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void put_events(const struct export_run *r, struct json_put *j)
-{
-	json_key(j, "events");
-	json_open(j, '[');
-	for (size_t i = 0; i < export_nr_events(r->export); i++) {
-		const struct export_event *e = export_event_at(r->export, i);
-
-		if (e->is_omitted)
-			continue;
-		json_open(j, '{');
-		json_put_string(j, "event", e->evsel->name);
-		json_put_u64(j, "samples", e->nr);
-		json_put_u64(j, "period", e->period);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void report_json(const struct export_run *r)
-{
-	const struct export_summary *x = export_summary(r->export);
-	clew_auto(buf_done) struct buf out = {0};
-	struct json_put j = {.out = &out};
-
-	json_open(&j, '{');
-	json_put_string(&j, "format", r->opts.format->name);
-	json_put_u64(&j, "samples", x->nr_samples);
-	json_put_u64(&j, "period", x->period);
-	put_events(r, &j);
-	put_omitted_events(r, &j);
-	json_put_u64(&j, "omitted_samples", x->nr_omitted);
-	json_put_u64(&j, "filtered_samples", r->summary.nr_filtered);
-	json_put_u64(&j, "bad_samples", r->summary.nr_bad);
-	json_put_u64(&j, "cut_samples", x->nr_short);
-	json_put_u64(&j, "cut_stacks", x->nr_cut);
-	json_put_u64(&j, "unknown_thread_samples", x->nr_no_key);
-	json_put_u64(&j, "lost_records", r->summary.nr_lost);
-	json_key(&j, "is_truncated");
-	json_bool(&j, r->summary.end.code == CLEW_TRUNCATED || r->is_damaged);
-	json_close(&j, '}');
-	cli_progress_pause();
-	cli_put(stderr, "%s\n", buf_cstr(&out));
-}
-
 /* --- the run --- */
 
 static bool has_event(const struct perf_evlist *l, const char *name)
@@ -509,11 +356,7 @@ static int run(struct export_run *r)
 		return CLI_OK;
 	if (err != CLEW_OK)
 		return fail(r, err);
-	if (r->is_json)
-		report_json(r);
-	else
-		report_numbers(r);
-	report_input(r);
+	export_run_report(r);
 	return status;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "export/export_tables.h"
 
-#include <stdio.h>
-
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/hash.h"
 
 enum {
 	DEFAULT_FRAMES = 1 << 20,
 	DEFAULT_TEXT_BYTES = 256 << 20,
+	FIRST_SLOTS = 1 << 10,
 	TEXT_BYTES = 48, /* beside the text itself: its entry, and slots of a table that doubles */
 };
 
@@ -154,6 +154,17 @@ static bool function_at(struct export_tables *t, const struct ana_loc *loc,
 
 /* --- places --- */
 
+/* @p file: of a line in it. */
+static bool set_declaration(struct export_tables *t, struct export_function *f,
+			    const struct dso_line *line, uint32_t file)
+{
+	if (f->file || !file)
+		return true;
+	f->file = line->decl_file ? export_text_of(t, line->decl_file) : file;
+	f->line = line->decl_file ? line->decl_line : 0;
+	return f->file != EXPORT_NONE;
+}
+
 static bool add_frame(struct export_tables *t, const struct ana_loc *loc,
 		      const struct export_place *p, uint32_t depth)
 {
@@ -163,17 +174,15 @@ static bool add_frame(struct export_tables *t, const struct ana_loc *loc,
 	uint32_t at = is_inlined ? depth : loc->nr_lines - 1;
 	const struct dso_line *line = loc->nr_lines ? &loc->lines[at] : NULL;
 	struct export_frame f = {.place = (uint32_t)t->places.nr, .depth = depth};
-	struct export_function *function;
 
 	if (line) {
 		f.line = line->line;
 		f.file = export_text_of(t, line->file);
 	}
-	if (f.file == EXPORT_NONE || !function_at(t, loc, p, is_inlined ? line : NULL, &f.function))
-		return false;
-	function = &t->functions.data[f.function];
-	function->file = function->file ? function->file : f.file;
-	return vec_push(&t->frames, f);
+	return f.file != EXPORT_NONE &&
+	       function_at(t, loc, p, is_inlined ? line : NULL, &f.function) &&
+	       set_declaration(t, &t->functions.data[f.function], line, f.file) &&
+	       vec_push(&t->frames, f);
 }
 
 static bool add_place(struct export_tables *t, const struct ana_loc *loc, struct export_place *p)
@@ -186,25 +195,77 @@ static bool add_place(struct export_tables *t, const struct ana_loc *loc, struct
 	return vec_push(&t->places, *p);
 }
 
+static uint64_t hash_of(const struct export_place *p)
+{
+	uint64_t names = hash_two((uintptr_t)p->dso, (uintptr_t)p->sym);
+
+	return hash_two(names, p->address ^ (uint64_t)p->level << 56);
+}
+
+static bool is_same(const struct export_place *a, const struct export_place *b)
+{
+	return a->address == b->address && a->sym == b->sym && a->dso == b->dso &&
+	       a->level == b->level;
+}
+
+/* Every address of every process is looked up here: the slots have half of the hash. */
+static uint64_t *slot_of(const struct export_tables *t, const struct export_place *p, uint64_t hash)
+{
+	size_t i = hash & (t->cap_places - 1);
+
+	for (; t->place_slots[i]; i = (i + 1) & (t->cap_places - 1)) {
+		if (t->place_slots[i] >> 32 == hash >> 32 &&
+		    is_same(&t->places.data[(uint32_t)t->place_slots[i] - 1], p))
+			break;
+	}
+	return &t->place_slots[i];
+}
+
+static bool grow_slots(struct export_tables *t)
+{
+	struct export_tables next = *t;
+
+	next.cap_places = t->cap_places ? 2 * t->cap_places : FIRST_SLOTS;
+	next.place_slots = mem_calloc(next.cap_places, sizeof(*next.place_slots));
+	if (!next.place_slots)
+		return false;
+	for (uint32_t i = 0; i < t->places.nr; i++) {
+		const struct export_place *p = &t->places.data[i];
+		uint64_t hash = hash_of(p);
+
+		if (!p->is_made_up)
+			*slot_of(&next, p, hash) = hash >> 32 << 32 | (i + 1);
+	}
+	mem_free(t->place_slots);
+	t->place_slots = next.place_slots;
+	t->cap_places = next.cap_places;
+	return true;
+}
+
 enum clew_err export_place_of(struct export_tables *t, const struct ana_loc *loc, uint32_t *ret)
 {
-	struct export_place p = {.address = loc->rel - loc->is_return, .level = loc->level};
-	const uint64_t key[] = {(uintptr_t)loc->dso, (uintptr_t)loc->sym, p.address, loc->level};
-	uint32_t n = intern_find(&t->place_keys, (const char *)key, sizeof(key));
+	struct export_place p = {.address = loc->rel - loc->is_return,
+				 .level = loc->level,
+				 .dso = loc->dso,
+				 .sym = loc->sym};
+	uint64_t hash = hash_of(&p), *slot;
 
 	*ret = EXPORT_UNKNOWN;
-	if (n != INTERN_FAILED) {
-		*ret = n;
+	if (t->places.nr * 2 >= t->cap_places && !grow_slots(t))
+		return CLEW_NO_MEMORY;
+	slot = slot_of(t, &p, hash);
+	if (*slot) {
+		*ret = (uint32_t)*slot - 1;
 		return CLEW_OK;
 	}
 	p.nr_frames = t->no_inline || loc->nr_lines < 2 ? 1 : loc->nr_lines;
 	if (t->frames.nr + p.nr_frames > t->max_frames)
 		return CLEW_LIMIT;
+	*ret = (uint32_t)t->places.nr;
 	if (!number_dso(t, loc->dso, &p.binary) || !add_place(t, loc, &p))
 		return CLEW_NO_MEMORY;
-	/* The place that is unknown has no key, and the key's number 0: they count alike. */
-	*ret = intern_add(&t->place_keys, (const char *)key, sizeof(key));
-	return *ret == INTERN_FAILED ? CLEW_NO_MEMORY : CLEW_OK;
+	*slot = hash >> 32 << 32 | t->places.nr;
+	return CLEW_OK;
 }
 
 /* A place and a frame for @p f, which is no code. */
@@ -216,6 +277,7 @@ static bool add_made_up(struct export_tables *t, struct export_function f, uint3
 	f.link_name = f.name;
 	f.binary = EXPORT_NONE;
 	p.nr_frames = 1;
+	p.is_made_up = true;
 	*ret = p.first_frame;
 	return f.name != EXPORT_NONE && add_function(t, &f, &frame.function) &&
 	       vec_push(&t->frames, frame) && vec_push(&t->places, p);
@@ -225,19 +287,16 @@ enum clew_err export_cut_frame(struct export_tables *t, const char *why, uint32_
 {
 	struct export_function f = {.is_cut = true};
 	clew_auto(buf_done) struct buf name = {0};
-	char key[64];
-	uint32_t n;
+	const uint64_t *known;
 
 	buf_printf(&name, "[cut: %s]", why);
 	f.name = export_text_add(t, buf_cstr(&name));
-	/* Place keys number what add_made_up() adds, too. */
-	snprintf(key, sizeof(key), "cut %u", f.name);
-	n = intern_find(&t->place_keys, key, strlen(key));
-	if (n != INTERN_FAILED) {
-		*ret = t->places.data[n].first_frame;
+	known = map_u64_get(&t->cut_of, f.name);
+	if (known) {
+		*ret = (uint32_t)*known;
 		return CLEW_OK;
 	}
-	return add_made_up(t, f, ret) && intern_str(&t->place_keys, key) != INTERN_FAILED
+	return !name.is_failed && add_made_up(t, f, ret) && map_u64_put(&t->cut_of, f.name, *ret)
 		     ? CLEW_OK
 		     : CLEW_NO_MEMORY;
 }
@@ -254,15 +313,15 @@ bool export_tables_init(struct export_tables *t, uint32_t max_frames, uint64_t m
 	/* Numbers of keys are those of the tables, as place 0 is made up and function 0 is its own.
 	 */
 	f.name = intern_str(&t->texts, unknown);
-	return f.name != INTERN_FAILED && add_made_up(t, f, &frame) &&
-	       intern_add(&t->place_keys, "", 0) == 0;
+	return f.name != INTERN_FAILED && add_made_up(t, f, &frame);
 }
 
 void export_tables_done(struct export_tables *t)
 {
 	intern_done(&t->texts);
 	intern_done(&t->function_keys);
-	intern_done(&t->place_keys);
+	mem_free(t->place_slots);
+	map_u64_done(&t->cut_of);
 	map_u64_done(&t->text_of);
 	map_u64_done(&t->by_dso);
 	map_u64_done(&t->range_of);

@@ -37,7 +37,8 @@ struct export_binary {
 
 struct export_function {
 	uint32_t name, link_name; /* texts; of a function without a symbol both are made up */
-	uint32_t file;            /* text: of its first frame with a source line; 0: none */
+	uint32_t file, line;      /* text, where it is declared; 0: unknown. Without that, file is
+				     of its first frame with a source line */
 	uint32_t binary;          /* EXPORT_NONE: none */
 	uint8_t level;            /* enum ana_level */
 	bool has_symbol;
@@ -55,13 +56,19 @@ struct export_place {
 	uint32_t binary;  /* EXPORT_NONE: none */
 	uint32_t first_frame, nr_frames;
 	uint8_t level;
+	bool is_made_up;           /* no place in code */
+	const struct dso *dso;     /* with address and level, what it is found by */
+	const struct dso_sym *sym; /* NULL: unknown */
 };
 
 struct export_tables {
 	struct intern texts;
 	struct map_u64 text_of; /* pointer of a name that lives as long as the run -> text */
-	struct intern function_keys, place_keys;
+	struct intern function_keys;
+	uint64_t *place_slots; /* half of a key's hash, and place + 1; 0: empty */
+	size_t cap_places;
 	struct map_u64 by_dso; /* -> binary */
+	struct map_u64 cut_of; /* text of the reason -> frame */
 	struct {
 		VEC(struct export_binary);
 	} binaries;

@@ -174,6 +174,7 @@ class Pprof:
         text = lambda m, field: self.strings[m.get(field, [0])[0]]
         self.types = [(text(t, 1), text(t, 2)) for t in map(message, p[1])]
         functions = {f[1][0]: text(f, 2) for f in map(message, p[5])}
+        self.declared = {text(f, 2): (text(f, 4), f.get(5, [0])[0]) for f in map(message, p[5])}
         self.mappings = [(m[1][0], text(m, 5), text(m, 6)) for m in map(message, p[3])]
         self.locations = {}
         for m in map(message, p[4]):
@@ -246,6 +247,9 @@ pprof = Pprof(out)
 tap.check([pprof.total(0), pprof.total(1)] == [SAMPLES, PERIOD], "pprof: totals are report's", pprof.types)
 tap.check(pprof.of_function("mix") == NR_MIX, "pprof: an inlined function is a line of its location", pprof.of_function("mix"))
 tap.check(["mix", "hot"] in pprof.locations.values(), "pprof: the innermost function is first", list(pprof.locations.values()))
+lines = SOURCE.split("\n")
+tap.check(all(pprof.declared[f] == (program + ".c", 1 + next(i for i, line in enumerate(lines) if f" {f}(" in line)) for f in ("mix", "hot", "outer", "main")),
+          "pprof: where functions are declared", pprof.declared)
 tap.check(pprof.mappings[0][:2] == (1, program) and len(pprof.mappings[0][2]) in (0, 40), "pprof: mapping 1 is the program", pprof.mappings)
 labels = [s[2] for s in pprof.samples]
 tap.check({x["level"] for x in labels} == {"user", "kernel"} and {x["tid"] for x in labels} == {7, 8} and {x["thread"] for x in labels} == {"app", "other"} and

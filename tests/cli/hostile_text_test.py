@@ -200,6 +200,9 @@ def recordings(binary, function):
     clean("annotate -l -v", ["annotate", "-i", path, "-l", "-v"])
     clean("annotate --json", ["annotate", "-i", path, "--json"], is_json=True)
     clean("annotate, no such function", ["annotate", "-i", path, b"victim" + EVIL + b"2"])
+    for to in "collapsed", "callgrind":
+        clean("export --to " + to, ["export", "--to", to, "-i", path], both)
+    clean("export --to speedscope", ["export", "-q", "--to", "speedscope", "-i", path], is_json=False)
     # Messages name the file.
     cut = write(b"cut" + EVIL, recording(binary, function)[:900])
     clean("a file that is cut off", ["script", "-i", cut])

@@ -30,7 +30,7 @@ enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUM };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
 enum {
 	MAPPING_ID = 1,
 	MAPPING_START,
@@ -175,6 +175,7 @@ static void put_functions(struct export *x)
 		pb_num(&p->message, FUNCTION_NAME, f->name);
 		pb_num(&p->message, FUNCTION_SYSTEM_NAME, f->link_name);
 		pb_num(&p->message, FUNCTION_FILE, f->file);
+		pb_num(&p->message, FUNCTION_START_LINE, f->line);
 		pb_move(export_out(x), PROFILE_FUNCTION, &p->message);
 	}
 }

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/cleanup.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
+#include "cli/export_run.h"
+#include "format/export/export_formats.h"
+#include "format/json_put.h"
+
+enum { SPEEDSCOPE_MANY = 500000, MAX_LISTED = 8 };
+
+static void report_omitted_events(const struct export_run *r)
+{
+	clew_auto(buf_done) struct buf list = {0};
+	size_t nr = 0;
+
+	for (size_t i = 0; i < export_nr_events(r->export); i++) {
+		const struct export_event *e = export_event_at(r->export, i);
+
+		if (e->is_omitted && nr++ < MAX_LISTED)
+			buf_printf(&list, "%s%s (%llu)", nr > 1 ? ", " : "", e->evsel->name,
+				   (unsigned long long)e->nr);
+	}
+	if (!nr)
+		return;
+	cli_note("%llu samples of other events were omitted: %s%s",
+		 (unsigned long long)export_summary(r->export)->nr_omitted, buf_cstr(&list),
+		 nr > MAX_LISTED ? ", ..." : "");
+	if (!r->opts.event)
+		cli_hint("%s has one weight: -e NAME chooses the event", r->opts.format->name);
+}
+
+static void report_numbers(const struct export_run *r)
+{
+	const struct export_summary *x = export_summary(r->export);
+	const struct ana_summary *s = &r->summary;
+
+	cli_note("%s: %llu samples written", r->opts.format->name,
+		 (unsigned long long)x->nr_samples);
+	report_omitted_events(r);
+	if (s->nr_filtered)
+		cli_note("%llu samples were omitted by filters",
+			 (unsigned long long)s->nr_filtered);
+	if (x->nr_cut)
+		cli_note("%llu samples have a stack without its outermost frames",
+			 (unsigned long long)x->nr_cut);
+	if (x->nr_short)
+		cli_warn("%llu samples were written with their innermost function alone: there "
+			 "was no room for more different stacks or functions",
+			 (unsigned long long)x->nr_short);
+	if (x->nr_no_key)
+		cli_warn("%llu samples were written as of an unknown thread: there was no room for "
+			 "more threads",
+			 (unsigned long long)x->nr_no_key);
+	if (s->nr_lost)
+		cli_note("the kernel lost %llu records", (unsigned long long)s->nr_lost);
+}
+
+static void report_input(const struct export_run *r)
+{
+	const struct ana_summary *s = &r->summary;
+
+	if (s->end.code == CLEW_TRUNCATED)
+		cli_warn("%s ends inside a record, at offset 0x%llx: its writer was stopped, or it "
+			 "was cut",
+			 r->in.path, (unsigned long long)s->end.offset);
+	if (s->nr_bad)
+		cli_warn("%s: %llu samples could not be read and were skipped", r->in.path,
+			 (unsigned long long)s->nr_bad);
+	if (!s->nr_samples && !s->nr_filtered)
+		cli_warn("%s holds no samples", r->in.path);
+	cli_input_warn(&r->in, s);
+	cli_itrace_report(&r->itrace, r->in.path, false);
+	if (r->opts.format == &export_speedscope &&
+	    export_summary(r->export)->nr_samples > SPEEDSCOPE_MANY)
+		cli_hint("speedscope needs minutes and gigabytes for that many samples: pprof "
+			 "adds equal ones up");
+}
+
+/* @p is_omitted: those that were, else those that were written. */
+static void put_events(const struct export_run *r, struct json_put *j, const char *key,
+		       bool is_omitted)
+{
+	json_key(j, key);
+	json_open(j, '[');
+	for (size_t i = 0; i < export_nr_events(r->export); i++) {
+		const struct export_event *e = export_event_at(r->export, i);
+
+		if (e->is_omitted != is_omitted)
+			continue;
+		json_open(j, '{');
+		json_put_string(j, "event", e->evsel->name);
+		json_put_u64(j, "samples", e->nr);
+		json_put_u64(j, "period", e->period);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void report_json(const struct export_run *r)
+{
+	const struct export_summary *x = export_summary(r->export);
+	clew_auto(buf_done) struct buf out = {0};
+	struct json_put j = {.out = &out};
+
+	json_open(&j, '{');
+	json_put_string(&j, "format", r->opts.format->name);
+	json_put_u64(&j, "samples", x->nr_samples);
+	json_put_u64(&j, "period", x->period);
+	put_events(r, &j, "events", false);
+	put_events(r, &j, "omitted_events", true);
+	json_put_u64(&j, "omitted_samples", x->nr_omitted);
+	json_put_u64(&j, "filtered_samples", r->summary.nr_filtered);
+	json_put_u64(&j, "bad_samples", r->summary.nr_bad);
+	json_put_u64(&j, "cut_samples", x->nr_short);
+	json_put_u64(&j, "cut_stacks", x->nr_cut);
+	json_put_u64(&j, "unknown_thread_samples", x->nr_no_key);
+	json_put_u64(&j, "lost_records", r->summary.nr_lost);
+	json_key(&j, "is_truncated");
+	json_bool(&j, r->summary.end.code == CLEW_TRUNCATED || r->is_damaged);
+	json_close(&j, '}');
+	cli_progress_pause();
+	cli_put(stderr, "%s\n", buf_cstr(&out));
+}
+
+void export_run_report(const struct export_run *r)
+{
+	if (r->is_json)
+		report_json(r);
+	else
+		report_numbers(r);
+	report_input(r);
+}
