@@ -12,9 +12,10 @@ etm:    what decoding CoreSight trace costs, against OpenCSD (etm.py)
 pt:     what decoding Intel PT costs, against libipt, and its text, against perf; captures as they are and repeated (pt.py)
 spe:    what reports and texts of Arm SPE cost, against perf (spe.py)
 aux:    what draining AUX areas costs, against write(2), and for how long a snapshot stops the trace (aux.py)
+export: what exports cost, against `perf script | awk`, and whether their memory grows with the samples (export.py)
 soft:   how fast the software trace source traces, and what a paused program pays (soft.py)
 
-Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm] [pt] [spe] [aux] [soft]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm] [pt] [spe] [aux] [export] [soft]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
 and of stacks (10), STACKS: a part of the name of the only target of stacks
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
 import glob
@@ -28,6 +29,7 @@ import time
 
 from aux import bench_aux
 from etm import bench_etm
+from export import bench_export, bench_growth
 from merge import bench_merge
 from peer import Rounds, take
 from pt import bench_pt
@@ -113,6 +115,16 @@ def bench_read():
         print("  script: " + ("identical output" if same is True else f"DIFFERENT output: {same}"), flush=True)
 
 
+def bench_exports():
+    if not make_recording():
+        return
+    bench_export(CLEW, PERF, DIR, BIG, measure, print_row)
+    seed, quarter = os.path.join(DIR, "seed.data"), os.path.join(DIR, "quarter.data")
+    subprocess.run([os.path.join(DIR, "grow"), seed, quarter, str(SAMPLES // 4)], check=True)
+    bench_growth(CLEW, quarter, BIG, measure)
+    os.unlink(quarter)
+
+
 def contents(path):
     """(samples, lost events) of a recording, as perf counts them"""
     if not PERF:
@@ -165,7 +177,7 @@ def bench_tables():
 
 
 def main():
-    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "pt", "spe", "aux", "soft"]
+    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "pt", "spe", "aux", "export", "soft"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
@@ -190,6 +202,8 @@ def main():
         bench_spe(BUILD, DIR)
     if "aux" in wanted:
         bench_aux(BUILD, DIR)
+    if "export" in wanted:
+        bench_exports()
     if "soft" in wanted:
         bench_soft(CLEW, BUILD, DIR)
 
