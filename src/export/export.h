@@ -154,6 +154,14 @@ struct export_stack {
 /** @return false when memory is short. */
 bool export_stack(struct export *x, uint32_t node, struct export_stack *ret);
 
+/* Stacks as the tree they are, for formats with such a table: numbers from 1 to export_nr_nodes(),
+ * callers first. */
+uint32_t export_nr_nodes(const struct export *x);
+/** The stack of the innermost frame's callers; 0: it has none. */
+uint32_t export_callers(const struct export *x, uint32_t node);
+/** Its innermost frame (by_function: function). */
+uint32_t export_innermost_frame(const struct export *x, uint32_t node);
+
 /** Of the first and last sample written. */
 struct clew_perf_ns export_first_time(const struct export *x);
 struct clew_perf_ns export_last_time(const struct export *x);

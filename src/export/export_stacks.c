@@ -222,3 +222,18 @@ bool export_stack(struct export *x, uint32_t node, struct export_stack *ret)
 	*ret = (struct export_stack){x->stack.data, x->stack.nr};
 	return true;
 }
+
+uint32_t export_nr_nodes(const struct export *x)
+{
+	return (uint32_t)x->tree.nodes.nr - 1; /* without the root */
+}
+
+uint32_t export_callers(const struct export *x, uint32_t node)
+{
+	return x->tree.nodes.data[node].parent;
+}
+
+uint32_t export_innermost_frame(const struct export *x, uint32_t node)
+{
+	return x->tree.nodes.data[node].frame;
+}

@@ -132,6 +132,21 @@ void json_i64(struct json_put *j, int64_t v)
 	buf_printf(j->out, "%lld", (long long)v);
 }
 
+void json_fixed(struct json_put *j, uint64_t v, unsigned int decimals)
+{
+	uint64_t unit = 1;
+
+	for (unsigned int i = 0; i < decimals; i++)
+		unit *= 10;
+	json_u64(j, v / unit);
+	for (v %= unit; v && v % 10 == 0; v /= 10)
+		decimals--;
+	if (!v)
+		return;
+	buf_char(j->out, '.');
+	buf_dec(j->out, v, decimals, '0');
+}
+
 void json_bool(struct json_put *j, bool v)
 {
 	before_value(j);

@@ -29,6 +29,8 @@ void json_key(struct json_put *j, const char *key);
 void json_string(struct json_put *j, const char *s);
 void json_u64(struct json_put *j, uint64_t v);
 void json_i64(struct json_put *j, int64_t v);
+/** @p v as the decimals of a fraction: 1500 with 3 of them is 1.5. */
+void json_fixed(struct json_put *j, uint64_t v, unsigned int decimals);
 void json_bool(struct json_put *j, bool v);
 
 /* A key with its value. Numbers that may need 64 bits, such as addresses, are text in hex, as JSON

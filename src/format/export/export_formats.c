@@ -2,10 +2,7 @@
 #include "format/export/export_formats.h"
 
 static const struct export_format *const formats[] = {
-	&export_pprof,
-	&export_collapsed,
-	&export_speedscope,
-	&export_callgrind,
+	&export_pprof, &export_collapsed, &export_speedscope, &export_callgrind, &export_firefox,
 };
 
 enum { NR_FORMATS = sizeof(formats) / sizeof(*formats) };

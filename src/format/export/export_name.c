@@ -30,6 +30,41 @@ enum export_unit export_unit_of(const struct perf_evsel *evsel)
 	return a->type == PERF_TYPE_SOFTWARE && is_clock ? EXPORT_NANOSECONDS : EXPORT_COUNT;
 }
 
+uint64_t export_interval_of(const struct perf_evsel *evsel)
+{
+	const struct perf_attr *a = &evsel->attr;
+
+	if (!a->sample_period)
+		return 0;
+	if (perf_attr_has(a, PERF_ATTR_FREQ))
+		return 1000000000 / a->sample_period;
+	return export_unit_of(evsel) == EXPORT_NANOSECONDS ? a->sample_period : 0;
+}
+
+const struct export_event *export_only_event(const struct export *x)
+{
+	for (size_t i = 0; i < export_nr_events(x); i++) {
+		if (!export_event_at(x, i)->is_omitted)
+			return export_event_at(x, i);
+	}
+	return NULL;
+}
+
+const char *export_path_of(const struct export *x, uint32_t binary)
+{
+	const struct export_tables *t = export_tables(x);
+	const struct export_binary *b = &t->binaries.data[binary];
+
+	return dso_kind(b->dso) == DSO_KERNEL ? dso_short_name(b->dso) : export_text(t, b->path);
+}
+
+const char *export_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 uint32_t export_command(struct export *x)
 {
 	struct perf_file *file = export_opts(x)->file;

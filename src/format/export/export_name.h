@@ -17,6 +17,16 @@ void export_put_id(struct buf *out, uint32_t id);
 enum export_unit { EXPORT_COUNT, EXPORT_NANOSECONDS };
 enum export_unit export_unit_of(const struct perf_evsel *evsel);
 
+/** In nanoseconds, what one sample of it stands for; 0: unknown. */
+uint64_t export_interval_of(const struct perf_evsel *evsel);
+/** The one that formats with has_one_event write; NULL: none has samples. */
+const struct export_event *export_only_event(const struct export *x);
+
+/** A binary's path, as it is shown; the kernel's has its name. */
+const char *export_path_of(const struct export *x, uint32_t binary);
+/** What follows the last '/'. */
+const char *export_base_name(const char *path);
+
 /** The recorded command with its arguments, separated by blanks, as a text of the tables; 0:
  * unknown. EXPORT_NONE: no memory. */
 uint32_t export_command(struct export *x);

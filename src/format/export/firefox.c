@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/export/firefox.h"
+
+#include "base/cleanup.h"
+#include "format/export/export_name.h"
+
+/*
+ * The Firefox Profiler's processed format: threads in order of their first sample, and tables that
+ * they share. Readers upgrade older versions; 61 loads in all of them that share tables.
+ * Spec: firefox-devtools/profiler, docs-developer/CHANGELOG-formats.md, src/types/profile.ts.
+ */
+enum { GECKO_VERSION = 24, PROCESSED_VERSION = 61 };
+enum { NS_DECIMALS = 6 /* of a millisecond */ };
+
+enum item_kind { ITEM_SAMPLE, ITEM_LOST, ITEM_CGROUP };
+
+/* A sample or marker, as it stands in the spool. */
+struct item {
+	uint64_t time, weight, cpu_ns; /* weight: of ITEM_LOST records, of ITEM_CGROUP the text */
+	uint32_t node, kind;
+};
+
+struct column {
+	const char *key;
+	void (*put)(struct export *x, const struct item *item);
+};
+
+struct pass {
+	struct export *x;
+	const struct column *column;
+};
+
+static enum clew_err begin(struct export *x)
+{
+	struct firefox *p = export_state(x);
+
+	p->start = UINT64_MAX;
+	p->text_lost = export_text_add(export_tables_mut(x), "lost");
+	p->text_cgroup = export_text_add(export_tables_mut(x), "cgroup");
+	return p->text_lost == EXPORT_NONE || p->text_cgroup == EXPORT_NONE ? CLEW_NO_MEMORY
+									    : CLEW_OK;
+}
+
+/* --- samples and markers --- */
+
+static struct firefox_track *track_at(struct firefox *p, uint32_t n)
+{
+	while (p->tracks.nr <= n) {
+		if (!vec_push(&p->tracks, (struct firefox_track){0}))
+			return NULL;
+	}
+	return &p->tracks.data[n];
+}
+
+static enum clew_err add_marker(struct firefox *p, uint32_t track, const struct item *item)
+{
+	p->tracks.data[track].nr_markers++;
+	return export_spool_add(&p->spool, 2 * track + 1, item, sizeof(*item));
+}
+
+static enum clew_err note_cgroup(struct firefox *p, uint32_t n, uint64_t time, uint32_t cgroup)
+{
+	struct firefox_track *track = &p->tracks.data[n];
+	const struct item item = {.time = time, .weight = cgroup, .kind = ITEM_CGROUP};
+
+	if (!n || track->cgroup == cgroup)
+		return CLEW_OK;
+	track->cgroup = cgroup;
+	return cgroup ? add_marker(p, n, &item) : CLEW_OK;
+}
+
+/* What has no time is as late as what came before it. */
+static uint64_t note_time(struct firefox *p, const struct firefox_track *track, uint64_t time)
+{
+	if (time != UINT64_MAX && time < p->start)
+		p->start = time;
+	return time == UINT64_MAX || time < track->last ? track->last : time;
+}
+
+/* The graph of CPU use is made of it: of a clock what it measured, else at most all time. */
+static uint64_t cpu_ns(const struct export *x, const struct export_sample *s,
+		       const struct firefox_track *track, uint64_t time)
+{
+	if (export_unit_of(export_event_at(x, s->event)->evsel) == EXPORT_NANOSECONDS)
+		return s->period;
+	return track->nr ? time - track->last : 0;
+}
+
+static enum clew_err put_sample(struct export *x, const struct export_sample *s)
+{
+	const struct export_key *k = export_key_at(x, s->key);
+	uint32_t n = k->thread + 1; /* EXPORT_NONE: 0 */
+	struct firefox *p = export_state(x);
+	struct firefox_track *track = track_at(p, n);
+	struct item item = {.node = s->node, .weight = export_weight(export_opts(x), s)};
+	enum clew_err err;
+
+	if (!track)
+		return CLEW_NO_MEMORY;
+	item.time = note_time(p, track, s->time.ns);
+	item.cpu_ns = cpu_ns(x, s, track, item.time);
+	track->first = track->nr ? track->first : item.time;
+	track->last = item.time;
+	track->nr++;
+	err = note_cgroup(p, n, item.time, k->cgroup);
+	return err ? err : export_spool_add(&p->spool, 2 * n, &item, sizeof(item));
+}
+
+/* They belong to no thread: they are shown in the first one. */
+static enum clew_err put_lost(struct export *x, const struct export_lost *l)
+{
+	struct firefox *p = export_state(x);
+	struct firefox_track *none = track_at(p, 0);
+	struct item item = {.weight = l->nr, .kind = ITEM_LOST};
+
+	if (!none)
+		return CLEW_NO_MEMORY;
+	item.time = note_time(p, none, l->time.ns);
+	return add_marker(p, 0, &item);
+}
+
+/* --- columns --- */
+
+static struct json_put *json(struct export *x)
+{
+	struct firefox *p = export_state(x);
+
+	return &p->json;
+}
+
+static void put_ms(struct export *x, uint64_t time)
+{
+	const struct firefox *p = export_state(x);
+
+	json_fixed(json(x), time > p->start ? time - p->start : 0, NS_DECIMALS);
+}
+
+static void put_stack(struct export *x, const struct item *item)
+{
+	json_u64(json(x), item->node - 1);
+}
+
+static void put_time(struct export *x, const struct item *item)
+{
+	put_ms(x, item->time);
+}
+
+static void put_weight(struct export *x, const struct item *item)
+{
+	const struct firefox *p = export_state(x);
+
+	json_fixed(json(x), item->weight, p->is_time ? NS_DECIMALS : 0);
+}
+
+static void put_cpu(struct export *x, const struct item *item)
+{
+	json_u64(json(x), item->cpu_ns);
+}
+
+static const struct column sample_columns[] = {
+	{"stack",          put_stack },
+	{"time",           put_time  },
+	{"weight",         put_weight},
+	{"threadCPUDelta", put_cpu   },
+	{NULL,             NULL      }
+};
+
+static void put_data(struct export *x, const struct item *item)
+{
+	bool is_lost = item->kind == ITEM_LOST;
+
+	json_open(json(x), '{');
+	json_put_string(json(x), "type", is_lost ? "clew-lost" : "clew-cgroup");
+	if (is_lost)
+		json_put_u64(json(x), "records", item->weight);
+	else
+		json_put_string(json(x), "group",
+				export_text(export_tables(x), (uint32_t)item->weight));
+	json_close(json(x), '}');
+}
+
+static void put_marker_name(struct export *x, const struct item *item)
+{
+	const struct firefox *p = export_state(x);
+
+	json_u64(json(x), item->kind == ITEM_LOST ? p->text_lost : p->text_cgroup);
+}
+
+/* Markers outside of the time of all samples would not be shown. */
+static void put_marker_time(struct export *x, const struct item *item)
+{
+	uint64_t from = export_first_time(x).ns, to = export_last_time(x).ns, time = item->time;
+
+	if (from != UINT64_MAX && to != UINT64_MAX && from <= to)
+		time = time < from ? from : time > to ? to : time;
+	put_ms(x, time);
+}
+
+static void put_null(struct export *x, const struct item *item)
+{
+	(void)item;
+	json_string(json(x), NULL);
+}
+
+static void put_0(struct export *x, const struct item *item)
+{
+	(void)item;
+	json_u64(json(x), 0);
+}
+
+static const struct column marker_columns[] = {
+	{"data",      put_data       },
+	{"name",      put_marker_name},
+	{"startTime", put_marker_time},
+	{"endTime",   put_null       },
+	{"phase",     put_0          }, /* an instant */
+	{"category",  put_0          },
+	{NULL,        NULL           }
+};
+
+static enum clew_err put_items(void *ctx, const void *data, size_t size)
+{
+	const struct pass *pass = ctx;
+	const char *at = data;
+	enum clew_err err = CLEW_OK;
+	struct item item;
+
+	for (; size >= sizeof(item) && err == CLEW_OK; at += sizeof(item), size -= sizeof(item)) {
+		memcpy(&item, at, sizeof(item));
+		pass->column->put(pass->x, &item);
+		err = export_flush(pass->x);
+	}
+	return err;
+}
+
+/* All columns but the length, of one series or of two in a row (@p more; 0: of one). */
+static enum clew_err put_columns(struct export *x, const struct column *columns, uint32_t series,
+				 uint32_t more)
+{
+	struct firefox *p = export_state(x);
+	enum clew_err err = CLEW_OK;
+
+	for (; columns->key && err == CLEW_OK; columns++) {
+		struct pass pass = {x, columns};
+
+		json_key(json(x), columns->key);
+		json_open(json(x), '[');
+		err = export_spool_read(&p->spool, series, put_items, &pass);
+		if (err == CLEW_OK && more)
+			err = export_spool_read(&p->spool, more, put_items, &pass);
+		json_close(json(x), ']');
+	}
+	return err;
+}
+
+/* --- threads --- */
+
+static const struct export_thread *thread_of(const struct export *x, uint32_t track)
+{
+	static const struct export_thread unknown = {UINT32_MAX, UINT32_MAX, 0};
+
+	return track ? export_thread_at(x, track - 1) : &unknown;
+}
+
+static bool find_mains(struct export *x)
+{
+	struct firefox *p = export_state(x);
+
+	for (uint32_t i = 0; i < export_nr_threads(x); i++) {
+		const struct export_thread *t = export_thread_at(x, i);
+
+		if (t->pid == t->tid && !map_u64_put(&p->mains, t->pid, i))
+			return false;
+	}
+	return true;
+}
+
+static void put_who(struct export *x, const struct export_thread *t)
+{
+	const struct export_tables *tables = export_tables(x);
+	const struct firefox *p = export_state(x);
+	const uint64_t *main = map_u64_get(&p->mains, t->pid);
+	const struct export_thread *of = main ? export_thread_at(x, (uint32_t)*main) : t;
+	clew_auto(buf_done) struct buf pid = {0};
+
+	export_put_id(&pid, t->pid);
+	export_out(x)->is_failed |= pid.is_failed;
+	json_put_string(json(x), "processName", export_text(tables, of->comm));
+	json_put_string(json(x), "name", export_text(tables, t->comm));
+	json_put_string(json(x), "pid", buf_cstr(&pid));
+	json_key(json(x), "tid");
+	json_i64(json(x), t->tid == UINT32_MAX ? -1 : (int64_t)t->tid);
+	json_key(json(x), "isMainThread");
+	json_bool(json(x), t->pid == t->tid);
+}
+
+static void put_life(struct export *x, const struct firefox_track *track)
+{
+	struct json_put *j = json(x);
+
+	json_put_string(j, "processType", "default");
+	json_put_u64(j, "processStartupTime", 0);
+	json_put_string(j, "processShutdownTime", NULL);
+	json_key(j, "registerTime");
+	put_ms(x, track->first);
+	json_put_string(j, "unregisterTime", NULL);
+	json_key(j, "pausedRanges");
+	json_open(j, '[');
+	json_close(j, ']');
+	json_key(j, "showMarkersInTimeline");
+	json_bool(j, false);
+}
+
+static enum clew_err put_samples(struct export *x, uint32_t n)
+{
+	struct firefox *p = export_state(x);
+	enum clew_err err;
+
+	json_key(json(x), "samples");
+	json_open(json(x), '{');
+	err = put_columns(x, sample_columns, 2 * n, 0);
+	json_put_string(json(x), "weightType", p->is_time ? "tracing-ms" : "samples");
+	json_put_u64(json(x), "length", p->tracks.data[n].nr);
+	json_close(json(x), '}');
+	return err;
+}
+
+static enum clew_err put_markers(struct export *x, uint32_t n)
+{
+	struct firefox *p = export_state(x);
+	uint64_t nr = n ? p->tracks.data[n].nr_markers : 0;
+	bool has_lost = !p->has_put_lost;
+	enum clew_err err;
+
+	nr += has_lost ? p->tracks.data[0].nr_markers : 0;
+	p->has_put_lost = true;
+	json_key(json(x), "markers");
+	json_open(json(x), '{');
+	err = put_columns(x, marker_columns, has_lost ? 1 : 2 * n + 1,
+			  has_lost && n ? 2 * n + 1 : 0);
+	json_put_u64(json(x), "length", nr);
+	json_close(json(x), '}');
+	return err;
+}
+
+static enum clew_err put_thread(struct export *x, uint32_t n)
+{
+	const struct firefox *p = export_state(x);
+	enum clew_err err;
+
+	json_open(json(x), '{');
+	put_who(x, thread_of(x, n));
+	put_life(x, &p->tracks.data[n]);
+	err = put_samples(x, n);
+	if (err == CLEW_OK)
+		err = put_markers(x, n);
+	json_close(json(x), '}');
+	return err;
+}
+
+/* The unknown thread is the last one. */
+static enum clew_err put_threads(struct export *x)
+{
+	const struct firefox *p = export_state(x);
+	enum clew_err err = CLEW_OK;
+
+	json_key(json(x), "threads");
+	json_open(json(x), '[');
+	for (uint32_t i = 1; i < p->tracks.nr && err == CLEW_OK; i++)
+		err = p->tracks.data[i].nr ? put_thread(x, i) : CLEW_OK;
+	if (err == CLEW_OK && p->tracks.nr && p->tracks.data[0].nr)
+		err = put_thread(x, 0);
+	json_close(json(x), ']');
+	return err;
+}
+
+/* --- about the whole --- */
+
+static void put_schema(struct json_put *j, const char *name, const char *key, const char *label,
+		       const char *format)
+{
+	clew_auto(buf_done) struct buf text = {0};
+
+	buf_printf(&text, "{marker.data.%s}", key);
+	json_open(j, '{');
+	json_put_string(j, "name", name);
+	json_put_string(j, "tooltipLabel", label);
+	json_put_string(j, "chartLabel", buf_cstr(&text));
+	json_put_string(j, "tableLabel", buf_cstr(&text));
+	json_key(j, "display");
+	json_open(j, '[');
+	json_string(j, "marker-chart");
+	json_string(j, "marker-table");
+	json_string(j, "timeline-overview");
+	json_close(j, ']');
+	json_key(j, "fields");
+	json_open(j, '[');
+	json_open(j, '{');
+	json_put_string(j, "key", key);
+	json_put_string(j, "label", label);
+	json_put_string(j, "format", format);
+	json_close(j, '}');
+	json_close(j, ']');
+	json_close(j, '}');
+	j->out->is_failed |= text.is_failed;
+}
+
+static void put_schemas(struct json_put *j)
+{
+	json_key(j, "markerSchema");
+	json_open(j, '[');
+	put_schema(j, "clew-lost", "records", "Lost records", "integer");
+	put_schema(j, "clew-cgroup", "group", "Control group", "string");
+	json_close(j, ']');
+}
+
+/* Of wall time, in milliseconds; 0: unknown. */
+static uint64_t start_ns(const struct export *x)
+{
+	const struct firefox *p = export_state((struct export *)x);
+	struct perf_file *file = export_opts(x)->file;
+	struct perf_clock_data clock;
+
+	if (p->start == UINT64_MAX || !file ||
+	    !perf_features_clock_data(perf_file_features(file), &clock))
+		return 0;
+	return clock.wall_clock_ns + p->start - clock.clockid_ns;
+}
+
+static void put_units(struct json_put *j)
+{
+	json_key(j, "sampleUnits");
+	json_open(j, '{');
+	json_put_string(j, "time", "ms");
+	json_put_string(j, "eventDelay", "ms");
+	json_put_string(j, "threadCPUDelta", "ns");
+	json_close(j, '}');
+}
+
+static void put_meta(struct export *x, const struct export_event *e, const char *product)
+{
+	uint64_t interval = e ? export_interval_of(e->evsel) : 0;
+	struct json_put *j = json(x);
+
+	json_key(j, "meta");
+	json_open(j, '{');
+	json_put_u64(j, "version", GECKO_VERSION);
+	json_put_u64(j, "preprocessedProfileVersion", PROCESSED_VERSION);
+	json_key(j, "interval");
+	json_fixed(j, interval ? interval : 1000000, NS_DECIMALS);
+	json_key(j, "startTime");
+	json_fixed(j, start_ns(x), NS_DECIMALS);
+	json_put_u64(j, "processType", 0);
+	json_put_string(j, "product", product);
+	json_put_string(j, "importedFrom", "clew");
+	json_put_string(j, "platform", "Linux");
+	json_put_u64(j, "stackwalk", 1);
+	json_key(j, "symbolicated");
+	json_bool(j, true);
+	firefox_put_categories(j);
+	put_schemas(j);
+	put_units(j);
+	json_close(j, '}');
+}
+
+static void put_empty(struct json_put *j, const char *key)
+{
+	json_key(j, key);
+	json_open(j, '[');
+	json_close(j, ']');
+}
+
+static enum clew_err put_parts(struct export *x)
+{
+	enum clew_err err = firefox_put_libs(x);
+
+	if (err == CLEW_OK)
+		err = put_threads(x);
+	return err ? err : firefox_put_shared(x);
+}
+
+static enum clew_err end(struct export *x)
+{
+	const struct export_event *e = export_only_event(x);
+	struct firefox *p = export_state(x);
+	uint32_t command = export_command(x);
+	enum clew_err err;
+
+	if (command == EXPORT_NONE || !find_mains(x))
+		return CLEW_NO_MEMORY;
+	p->json.out = export_out(x);
+	p->is_time =
+		e && !export_opts(x)->by_samples && export_unit_of(e->evsel) == EXPORT_NANOSECONDS;
+	json_open(&p->json, '{');
+	put_meta(x, e, command ? export_text(export_tables(x), command) : "clew");
+	put_empty(&p->json, "pages");
+	err = put_parts(x);
+	put_empty(&p->json, "counters");
+	put_empty(&p->json, "profilerOverhead");
+	json_close(&p->json, '}');
+	buf_char(export_out(x), '\n');
+	return err;
+}
+
+static void done(struct export *x)
+{
+	struct firefox *p = export_state(x);
+
+	export_spool_done(&p->spool);
+	vec_done(&p->tracks);
+	map_u64_done(&p->mains);
+	mem_free(p->source_of);
+	vec_done(&p->sources);
+	vec_done(&p->base_names);
+}
+
+const struct export_format export_firefox = {
+	.name = "firefox",
+	.summary = "JSON of the Firefox Profiler: profiler.firefox.com, profiler-cli",
+	.has_one_event = true,
+	.wants_lines = true,
+	.keys = EXPORT_BY_PID | EXPORT_BY_TID | EXPORT_BY_CGROUP,
+	.state_bytes = sizeof(struct firefox),
+	.begin = begin,
+	.sample = put_sample,
+	.lost = put_lost,
+	.end = end,
+	.done = done,
+};
