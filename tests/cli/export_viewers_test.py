@@ -176,5 +176,90 @@ if CLI:
 else:
     tap.skip("profiler-cli", "no profiler-cli (npm @firefox-devtools/profiler-cli)")
 
+# --- chrome ---
+
+
+def slices(events):
+    """(names, from, to) of what was on top, thread by thread; begin and end must nest, as a reader sees them that sorts by time."""
+    out = {}
+    for who in sorted({(e["pid"], e["tid"]) for e in events if e["ph"] in "BE"}):
+        stack, since = [], None
+        of_thread = [e for e in events if (e["pid"], e["tid"]) == who and e["ph"] in "BE"]
+        assert all(a["ts"] <= b["ts"] for a, b in zip(of_thread, of_thread[1:])), "times of a thread ascend"
+        for e in of_thread:
+            now = round(e["ts"] * 1000)
+            if stack and now > since:
+                out.setdefault(who, []).append((tuple(stack), since, now))
+            since = now
+            if e["ph"] == "B":
+                stack.append(e["name"])
+            else:
+                assert stack.pop() == e["name"], e
+        assert not stack
+    return out
+
+
+def steady(name, event, pid, times):
+    return recording(name, [event], [*program_records(event, pid), *(event.sample(place(("hot", "outer")[i % 2], 1), pid=pid, time=t, chain=chain(
+        place(("hot", "outer")[i % 2], 1), place("main", 9))) for i, t in enumerate(times))])
+
+
+STEADY = [10000 + 1000 * i + (0, -100, 0, -50)[i % 4] for i in range(100)]
+p = export(steady("steady.data", cycles, 7, STEADY), "chrome", "--no-inline")
+d = json.loads(p.stdout)
+tap.check(set(d) == {"displayTimeUnit", "otherData", "traceEvents"} and d["displayTimeUnit"] == "ns" and
+          [(e["name"], e["args"]["name"]) for e in d["traceEvents"] if e["ph"] == "M"] == [("thread_name", "app"), ("process_name", "app")],
+          "chrome: the document, and names of threads and processes", d["traceEvents"][:3])
+begun = [e["name"] for e in d["traceEvents"] if e["ph"] == "B"]
+tap.check(begun.count("main") == 1 and begun.count("hot") == begun.count("outer") == 50, "chrome: what samples have in common stays open", begun[:9])
+top = slices(d["traceEvents"])[(7, 7)]
+total = sum(b - a for _, a, b in top)
+tap.check(0.99 * 100000 < total <= 100000 and top[0][1] == 0, "chrome: slices last as long as the period, and no longer", total)
+edges = [e for e in d["traceEvents"] if e["ph"] in "BE" and e["name"] != "main"]
+tap.check(all(round(1000 * (b["ts"] - a["ts"])) == 1 for a, b in zip(edges[1::2], edges[2::2]) if a["ph"] == "E" and b["ts"] - a["ts"] < 0.05),
+          "chrome: an end that a begin causes lies 1 ns before it", edges[:4])
+top = slices(json.loads(export(steady("gap.data", cycles, 7, [10000, 2000000, 2000000]), "chrome", "--no-inline").stdout)["traceEvents"])[(7, 7)]
+tap.check([(s, b - a) for s, a, b in top] == [(("main", "hot"), 1000), (("main", "outer"), 1), (("main",), 1), (("main", "hot"), 1000)],
+          "chrome: a sample lasts its period at most, and those of one instant are apart", top)
+p = export(one, "chrome")
+found = {(n,) for who, top in slices(json.loads(p.stdout)["traceEvents"]).items() for s, _, _ in top for n in s}
+tap.check({("mix",), ("in_kernel_[k]",), ("[cut: undefined-mark]",), ("[unknown]",)} <= found, "chrome: inlined functions, levels, cut stacks", found)
+by_pid = {who[0]: sum(b - a for _, a, b in top) for who, top in slices(json.loads(p.stdout)["traceEvents"]).items()}
+nr_by_pid = {pid: sum(nr for s, nr in TRUTH.items() if f"/{pid};" in s) for pid in (7, 8)}
+tap.check(all(0 < by_pid[pid] <= 1000 * nr for pid, nr in nr_by_pid.items()), "chrome: of no thread slices last longer than its period", [by_pid, nr_by_pid])
+events = json.loads(export(grouped, "chrome").stdout)["traceEvents"]
+tap.check([(e["ts"], e["args"]) for e in events if e["ph"] == "I"] == [(0, {"records": 17}), (8, {"records": 4})] and
+          {e["cat"] for e in events if e["ph"] == "B"} == {"/group;one"}, "chrome: lost records, and the control group", events)
+out = export(evil, "chrome").stdout
+events = json.loads(out)["traceEvents"]
+tap.check(len([e for e in events if e["ph"] == "B"]) == len([e for e in events if e["ph"] == "E"]) >= NR_EVIL and not re.search(rb"[\0-\x09\x0b-\x1f\x7f\xff]", out),
+          "chrome: hostile names", out[:300])
+
+
+def of_samples(out):
+    """The document, and its stacks with threads, once for each sample."""
+    d = json.loads(out)
+    names = {e["tid"]: e["args"]["name"] for e in d["traceEvents"] if e["name"] == "thread_name"}
+    found = []
+    for s in d["samples"]:
+        stack, at = [], s["sf"]
+        while at:
+            stack.insert(0, d["stackFrames"][at]["name"])
+            at = d["stackFrames"][at].get("parent")
+        found.append(";".join(["%s-%d/%d" % (names[s["tid"]], s["pid"], s["tid"]), *stack]))
+    return d, found
+
+
+d, found = of_samples(export(one, "chrome-samples").stdout)
+tap.check(counted(found) == TRUTH and sum(s["weight"] for s in d["samples"]) == PERIOD, "chrome-samples: threads and stacks are those of collapsed stacks", found)
+d, found = of_samples(export(two, "chrome-samples", "--weight=samples").stdout)
+tap.check(counted(s["name"] for s in d["samples"]) == {"cpu-clock": SAMPLES, "page-faults": 5} and {s["weight"] for s in d["samples"]} == {1},
+          "chrome-samples: two events, and --weight samples", counted(s["name"] for s in d["samples"]))
+d, found = of_samples(export(grouped, "chrome-samples").stdout)
+tap.check([s["ts"] for s in d["samples"]] == [1, 2, 3, 4, 5, 6] and {s["cpu"] for s in d["samples"]} == {0} and {s["cat"] for s in d["samples"]} == {"/group;one", "/two"} and
+          [e["args"]["records"] for e in d["traceEvents"] if e["ph"] == "I"] == [17, 4], "chrome-samples: time, CPU, control group, lost records", d["samples"])
+d, found = of_samples(export(evil, "chrome-samples").stdout)
+tap.check(len(found) == NR_EVIL, "chrome-samples: hostile names", [s[:80] for s in found])
+
 shutil.rmtree(work, ignore_errors=True)
 tap.done()

@@ -2,7 +2,8 @@
 #include "format/export/export_formats.h"
 
 static const struct export_format *const formats[] = {
-	&export_pprof, &export_collapsed, &export_speedscope, &export_callgrind, &export_firefox,
+	&export_pprof,   &export_collapsed, &export_speedscope,     &export_callgrind,
+	&export_firefox, &export_chrome,    &export_chrome_samples,
 };
 
 enum { NR_FORMATS = sizeof(formats) / sizeof(*formats) };

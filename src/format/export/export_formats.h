@@ -11,7 +11,7 @@ const struct export_format *export_format_at(size_t i);
 /** NULL: there is none of this name. */
 const struct export_format *export_format_find(const char *name);
 
-extern const struct export_format export_callgrind, export_collapsed, export_firefox, export_pprof,
-	export_speedscope;
+extern const struct export_format export_callgrind, export_chrome, export_chrome_samples,
+	export_collapsed, export_firefox, export_pprof, export_speedscope;
 
 #endif
