@@ -18,7 +18,7 @@ from cli import perf_make as pm
 from cli.export_make import (BASE, ENV, LONG, NR_EVIL, SOURCE, TYPE, at, chain, clew, cycles, evil, export, long_at, main_samples, message, one, packed, place, program,
                              program_records, recording, run, threads, two, work)
 
-FORMATS = {"pprof", "collapsed", "speedscope", "callgrind", "firefox", "chrome", "chrome-samples"}  # each has its checks below, or in export_viewers_test.py
+FORMATS = {"pprof", "collapsed", "speedscope", "callgrind", "firefox", "chrome", "chrome-samples", "perfetto", "perfetto-v57"}  # each has its checks below, or in export_viewers_test.py
 
 report = json.loads(run(clew, "report", "-i", one, "--json").stdout)["tables"][0]["events"][0]
 SAMPLES, PERIOD = report["samples"], report["period"]

@@ -12,7 +12,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
 from cli import perf_make as pm
-from cli.export_make import KERNEL_AT, NR_EVIL, TYPE, at, chain, clew, cycles, evil, export, one, place, program, program_records, recording, run, threads, two, work
+from cli.export_make import KERNEL_AT, NR_EVIL, TYPE, at, chain, clew, cycles, evil, export, message, one, place, program, program_records, recording, run, threads, two, work
 
 report = json.loads(run(clew, "report", "-i", one, "--json").stdout)["tables"][0]["events"][0]
 SAMPLES, PERIOD = report["samples"], report["period"]
@@ -260,6 +260,144 @@ tap.check([s["ts"] for s in d["samples"]] == [1, 2, 3, 4, 5, 6] and {s["cpu"] fo
           [e["args"]["records"] for e in d["traceEvents"] if e["ph"] == "I"] == [17, 4], "chrome-samples: time, CPU, control group, lost records", d["samples"])
 d, found = of_samples(export(evil, "chrome-samples").stdout)
 tap.check(len(found) == NR_EVIL, "chrome-samples: hostile names", [s[:80] for s in found])
+
+# --- perfetto ---
+
+INTERNED = {5: "function", 6: "frame", 7: "stack", 16: "build_id", 17: "path", 18: "source", 19: "mapping", 48: "task", 49: "execution", 50: "counter"}
+SUFFIX = {2: "_[k]"}
+
+
+class Perfetto:
+    """Spec: google/perfetto v58, protos/perfetto/trace. Names must be written before they are used, each once in its sequence."""
+
+    def __init__(self, out):
+        self.packets = [message(p) for p in message(out).get(1, [])]
+        self.known, self.defaults, self.samples, self.threads, self.lost, self.clocks = {}, {}, [], {}, [], []
+        for p in self.packets:
+            sequence = p[10][0]
+            if p.get(13, [0])[0] & 1:
+                assert sequence not in self.defaults
+                self.defaults[sequence] = message(p[59][0])
+                self.known[sequence] = {k: {} for k in INTERNED.values()}
+            assert sequence in self.known
+            for field, values in message(p[12][0]).items() if 12 in p else ():
+                for m in map(message, values):
+                    table = self.known[sequence][INTERNED[field]]
+                    assert m[1][0] not in table, "written twice"
+                    table[m[1][0]] = m
+            if 135 in p or 66 in p:
+                self.samples.append((self.known[sequence], message(p.get(135, p.get(66))[0]), p, sequence))
+            if 60 in p:
+                track = message(p[60][0])
+                if 4 in track:
+                    t = message(track[4][0])
+                    self.threads[t[2][0]] = (t[1][0], t[5][0].decode())
+            if 11 in p:
+                event = message(p[11][0])
+                self.lost.append((p[8][0], event[23][0].decode(), message(event[4][0])[3][0]))
+            if 6 in p:
+                snapshot = message(p[6][0])
+                self.clocks = [{c[1][0]: c[2][0] for c in map(message, snapshot[1])}, snapshot[2][0]]
+
+    def stack_of(self, known, callstack):
+        names = []
+        for i in known["stack"][callstack][2]:
+            f = known["frame"][i]
+            assert 3 not in f or (f[3][0] in known["mapping"] and 4 in f and all(part in known["path"] for part in known["mapping"][f[3][0]][7]))
+            names.append(known["function"][f[2][0]][2][0].decode() + SUFFIX.get(f[7][0], ""))
+        return names
+
+    def counts(self):
+        found = []
+        for known, s, _, _ in self.samples:
+            task = known["task"][s[2][0]]
+            found.append(";".join(["%s-%d/%d" % (self.threads[task[3][0]][1], task[2][0], task[3][0]), *self.stack_of(known, s[6][0])]))
+        return counted(found)
+
+    def sums(self):
+        """Event, with its unit -> (samples, sum of weights)."""
+        sums = {}
+        for known, s, _, _ in self.samples:
+            c = known["counter"][s[10][0]]
+            key = (c[2][0].decode(), c[3][0] if 3 in c else c[4][0].decode())
+            nr, total = sums.get(key, (0, 0))
+            sums[key] = (nr + 1, total + s[11][0])
+        return sums
+
+
+out = export(one, "perfetto").stdout
+p = Perfetto(out)
+tap.check(p.counts() == TRUTH, "perfetto: threads and stacks are those of collapsed stacks", [p.counts(), TRUTH])
+tap.check(p.sums() == {("cpu-clock", 1): (SAMPLES, PERIOD)} and {message(d[100][0])[1][0] for s, d in p.defaults.items() if 100 in d} == {b"clew cpu-clock"},
+          "perfetto: a packet for each sample; the sum of weights is report's", p.sums())
+modes = {s[2].get(8, [0])[0]: s[0]["execution"][s[1][4][0]][3][0] for s in p.samples}
+tap.check(modes[2000] == 2 and {m for t, m in modes.items() if t != 2000} == {1}, "perfetto: modes", modes)
+tap.check([s[1][7][0] for s in p.samples if 7 in s[1]] == [b"undefined-mark"], "perfetto: a cut stack says why")
+known = p.samples[0][0]
+mix = [f for f in known["frame"].values() if known["function"][f[2][0]][2] == [b"mix"]]
+paths = {b"/" + b"/".join(known["path"][i][2][0] for i in known["mapping"][f[3][0]][7]) for f in mix}
+tap.check(mix and paths == {program.encode()} and {known["source"][f[5][0]][2][0] for f in mix} == {program.encode() + b".c"} and all(f[6][0] for f in mix),
+          "perfetto: mapping, file and line of an inlined function", [mix, paths])
+p = Perfetto(export(two, "perfetto").stdout)
+tap.check(p.sums() == {("cpu-clock", 1): (SAMPLES, PERIOD), ("page-faults", "page-faults"): (5, 5000)} and len({s[3] for s in p.samples}) == 2,
+          "perfetto: two events are two sequences", p.sums())
+tap.check(Perfetto(export(one, "perfetto", "--weight=samples").stdout).sums() == {("cpu-clock", "samples"): (SAMPLES, SAMPLES)}, "perfetto: --weight samples")
+p = Perfetto(export(grouped, "perfetto").stdout)
+tap.check(p.clocks == [{3: 500, 1: 5_000_000_000}, 3] and {d[58][0] for d in p.defaults.values()} == {3} and [s[2][8][0] for s in p.samples] == [2000 + 1000 * i for i in range(6)],
+          "perfetto: times are the recording's, with its clock and the wall's", p.clocks)
+tap.check(p.lost == [(1000, "lost", 17), (9000, "lost", 4)] and {s[0]["execution"][s[1][4][0]][2][0] for s in p.samples} == {0}, "perfetto: lost records, and the CPU",
+          p.lost)
+tap.check(Perfetto(out).clocks == [{10: 0}, 10], "perfetto: without a clock it is the kernel's", Perfetto(out).clocks)
+p = Perfetto(export(evil, "perfetto").stdout)
+tap.check(len(p.samples) == NR_EVIL and sum(p.counts().values()) == NR_EVIL, "perfetto: hostile names", [s[:80] for s in p.counts()])
+
+old = export(two, "perfetto-v57").stdout
+p = Perfetto(old)
+last = {s[3]: s[1][6][0] for s in p.samples}
+names = {message(message(d[12][0])[1][0])[10][0]: last[s] for s, d in p.defaults.items() if 12 in d}
+tap.check(len(p.samples) == SAMPLES + 5 and names == {b"cpu-clock": PERIOD, b"page-faults": 5000}, "perfetto-v57: samples of older readers, with running totals", names)
+found = counted(";".join(["%s-%d/%d" % (p.threads[s[3][0]][1], s[2][0], s[3][0]), *(n.replace("_[k]_[k]", "_[k]") for n in p.stack_of(known, s[4][0]))])
+                for known, s, packet, sequence in p.samples if sequence == min(last))
+tap.check(found == TRUTH and {s[1][5][0] for s in p.samples} == {1, 2} and all(3 in f for s in p.samples for f in s[0]["frame"].values()),
+          "perfetto-v57: threads, stacks and modes; each frame has a mapping", found)
+
+PROTO = """syntax = "proto3";
+message InternedString { uint64 iid = 1; bytes str = 2; }
+message Mapping { uint64 iid = 1; uint64 build_id = 2; repeated uint64 path_string_ids = 7; }
+message Frame { uint64 iid = 1; uint64 function_name_id = 2; uint64 mapping_id = 3; uint64 rel_pc = 4; uint64 source_path_iid = 5; uint32 line_number = 6; uint32 kind = 7; }
+message Callstack { uint64 iid = 1; repeated uint64 frame_ids = 2 [packed = false]; }
+message TaskContext { uint64 iid = 1; uint32 pid = 2; uint32 tid = 3; }
+message ExecutionContext { uint64 iid = 1; uint32 cpu = 2; uint32 mode = 3; }
+message CounterDescriptor { uint64 iid = 1; string name = 2; uint32 unit = 3; string unit_str = 4; }
+message InternedData { repeated InternedString function_names = 5; repeated Frame frames = 6; repeated Callstack callstacks = 7; repeated InternedString build_ids = 16;
+	repeated InternedString mapping_paths = 17; repeated InternedString source_paths = 18; repeated Mapping mappings = 19; repeated TaskContext tasks = 48;
+	repeated ExecutionContext executions = 49; repeated CounterDescriptor counters = 50; }
+message StackSample { uint64 task_context_iid = 2; uint64 execution_context_iid = 4; uint64 callstack_iid = 6; string unwind_error = 7; uint64 primary_descriptor_iid = 10;
+	uint64 primary_weight = 11; }
+message PerfSample { uint32 cpu = 1; uint32 pid = 2; uint32 tid = 3; uint64 callstack_iid = 4; uint32 cpu_mode = 5; uint64 timebase_count = 6; }
+message StackSampleDefaults { string source = 1; }
+message Timebase { uint64 period = 1; uint64 frequency = 2; string name = 10; }
+message PerfSampleDefaults { Timebase timebase = 1; }
+message Defaults { PerfSampleDefaults perf_sample_defaults = 12; uint32 timestamp_clock_id = 58; StackSampleDefaults stack_sample_defaults = 100; }
+message Clock { uint32 clock_id = 1; uint64 timestamp = 2; }
+message ClockSnapshot { repeated Clock clocks = 1; uint32 primary_trace_clock = 2; }
+message ThreadDescriptor { int32 pid = 1; int32 tid = 2; string thread_name = 5; }
+message TrackDescriptor { uint64 uuid = 1; string name = 2; ThreadDescriptor thread = 4; }
+message DebugAnnotation { uint64 uint_value = 3; string name = 10; }
+message TrackEvent { repeated DebugAnnotation debug_annotations = 4; uint32 type = 9; uint64 track_uuid = 11; string name = 23; }
+message TracePacket { ClockSnapshot clock_snapshot = 6; uint64 timestamp = 8; uint32 trusted_packet_sequence_id = 10; TrackEvent track_event = 11; InternedData interned_data = 12;
+	uint32 sequence_flags = 13; Defaults trace_packet_defaults = 59; TrackDescriptor track_descriptor = 60; PerfSample perf_sample = 66; StackSample stack_sample = 135; }
+message Trace { repeated TracePacket packet = 1; }
+"""
+if shutil.which("protoc"):
+    with open(os.path.join(work, "trace.proto"), "w", encoding="ascii") as f:
+        f.write(PROTO)
+    for data, kind in ((out, "stack_sample {"), (old, "perf_sample {"), (export(grouped, "perfetto").stdout, "track_event {")):
+        p = run("protoc", "--decode=Trace", "trace.proto", input=data)
+        text = p.stdout.decode()
+        tap.check(p.returncode == 0 and kind in text and not re.search(r"^ *\d+:", text, re.M), "protoc: all fields have a name: " + kind, [p.stderr, text[:500]])
+else:
+    tap.skip("protoc: all fields have a name", "no protoc (package protobuf-compiler)")
 
 shutil.rmtree(work, ignore_errors=True)
 tap.done()

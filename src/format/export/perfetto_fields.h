@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_EXPORT_PERFETTO_FIELDS_H
+#define FORMAT_EXPORT_PERFETTO_FIELDS_H
+
+/*
+ * The fields of Perfetto's messages that we write.
+ * Spec: google/perfetto v58, protos/perfetto/trace: trace_packet, trace_packet_defaults,
+ * interned_data, clock_snapshot, profiling/{profile_common,stack_sample,profile_packet},
+ * track_event/{track_descriptor,thread_descriptor,track_event,debug_annotation}.
+ */
+enum perfetto_field {
+	TRACE_PACKET = 1,
+
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE_ID = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED_DATA = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_PERF_SAMPLE = 66,
+	PACKET_STACK_SAMPLE = 135,
+
+	DEFAULTS_PERF_SAMPLE = 12,
+	DEFAULTS_CLOCK_ID = 58,
+	DEFAULTS_STACK_SAMPLE = 100,
+	STACK_DEFAULTS_SOURCE = 1,
+	PERF_DEFAULTS_TIMEBASE = 1,
+	TIMEBASE_PERIOD = 1,
+	TIMEBASE_FREQUENCY = 2,
+	TIMEBASE_NAME = 10,
+
+	SNAPSHOT_CLOCK = 1,
+	SNAPSHOT_PRIMARY = 2,
+	CLOCK_ID = 1,
+	CLOCK_TIMESTAMP = 2,
+
+	INTERNED_FUNCTION_NAME = 5,
+	INTERNED_FRAME = 6,
+	INTERNED_CALLSTACK = 7,
+	INTERNED_BUILD_ID = 16,
+	INTERNED_MAPPING_PATH = 17,
+	INTERNED_SOURCE_PATH = 18,
+	INTERNED_MAPPING = 19,
+	INTERNED_TASK_CONTEXT = 48,
+	INTERNED_EXECUTION_CONTEXT = 49,
+	INTERNED_COUNTER = 50,
+
+	IID = 1, /* of all that is interned */
+	STRING_TEXT = 2,
+	MAPPING_BUILD_ID = 2,
+	MAPPING_PATH = 7, /* one for each part */
+	FRAME_FUNCTION_NAME = 2,
+	FRAME_MAPPING = 3,
+	FRAME_REL_PC = 4, /* must be there with a mapping */
+	FRAME_SOURCE_PATH = 5,
+	FRAME_LINE = 6,
+	FRAME_KIND = 7,
+	CALLSTACK_FRAME = 2, /* outermost first */
+	TASK_PID = 2,
+	TASK_TID = 3,
+	EXECUTION_CPU = 2,
+	EXECUTION_MODE = 3,
+	COUNTER_NAME = 2,
+	COUNTER_UNIT = 3,
+	COUNTER_UNIT_TEXT = 4,
+
+	STACK_TASK = 2,
+	STACK_EXECUTION = 4,
+	STACK_CALLSTACK = 6,
+	STACK_UNWIND_ERROR = 7,
+	STACK_COUNTER = 10,
+	STACK_WEIGHT = 11,
+
+	PERF_CPU = 1,
+	PERF_PID = 2,
+	PERF_TID = 3,
+	PERF_CALLSTACK = 4,
+	PERF_CPU_MODE = 5,
+	PERF_TIMEBASE_COUNT = 6,
+
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_THREAD = 4,
+	THREAD_PID = 1,
+	THREAD_TID = 2,
+	THREAD_NAME = 5,
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_TRACK = 11,
+	EVENT_NAME = 23,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_NAME = 10,
+};
+
+enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
+enum { FRAME_NATIVE = 1, FRAME_KERNEL = 2 };
+enum { UNIT_NANOSECONDS = 1 };
+enum { TYPE_INSTANT = 3 };
+enum perfetto_mode {
+	MODE_UNKNOWN,
+	MODE_USER,
+	MODE_KERNEL,
+	MODE_HYPERVISOR,
+	MODE_GUEST_USER,
+	MODE_GUEST_KERNEL,
+};
+enum perfetto_clock {
+	CLOCK_OF_REALTIME = 1,
+	CLOCK_OF_MONOTONIC = 3,
+	CLOCK_OF_MONOTONIC_RAW = 5,
+	CLOCK_OF_BOOTTIME = 6,
+	CLOCK_OF_PERF = 10, /* the kernel's own, of recordings without a clock */
+};
+
+#endif
