@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Usage: export_test.py CLEW: `clew export`, format by format: totals are those of `clew report`, consumers load it, names cannot break it. TAP. The formats of viewers: export_viewers_test.py."""
+"""Usage: export_test.py CLEW: `clew export`, format by format: totals are those of `clew report`, consumers load it, names cannot break it. TAP.
+
+Formats of viewers with a time axis: export_viewers_test.py."""
 import gzip
 import json
 import os

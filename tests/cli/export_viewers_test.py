@@ -173,6 +173,9 @@ if CLI:
     tap.check(load("grouped.json", export(grouped, "firefox").stdout) and re.search(r"lost .* 17\n", cli("thread", "markers", "--list")),
               "profiler-cli: lost records are a marker", cli("thread", "markers", "--list"))
     cli("stop", "--all")
+    tap.check(load("chrome.json", export(one, "chrome").stdout) and re.search(r"app +7 .*other +8|other +8 .*app +7", cli("thread", "list"), re.S),
+              "profiler-cli: Chrome's slices have their threads", cli("thread", "list"))
+    cli("stop", "--all")
 else:
     tap.skip("profiler-cli", "no profiler-cli (npm @firefox-devtools/profiler-cli)")
 
