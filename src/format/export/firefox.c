@@ -9,9 +9,6 @@
  * they share. Readers upgrade older versions; 61 loads in all of them that share tables.
  * Spec: firefox-devtools/profiler, docs-developer/CHANGELOG-formats.md, src/types/profile.ts.
  */
-enum { GECKO_VERSION = 24, PROCESSED_VERSION = 61 };
-enum { NS_DECIMALS = 6 /* of a millisecond */ };
-
 enum item_kind { ITEM_SAMPLE, ITEM_LOST, ITEM_CGROUP };
 
 /* A sample or marker, as it stands in the spool. */
@@ -132,7 +129,7 @@ static void put_ms(struct export *x, uint64_t time)
 {
 	const struct firefox *p = export_state(x);
 
-	json_fixed(json(x), time > p->start ? time - p->start : 0, NS_DECIMALS);
+	json_fixed(json(x), time > p->start ? time - p->start : 0, FIREFOX_NS_DECIMALS);
 }
 
 static void put_stack(struct export *x, const struct item *item)
@@ -149,7 +146,7 @@ static void put_weight(struct export *x, const struct item *item)
 {
 	const struct firefox *p = export_state(x);
 
-	json_fixed(json(x), item->weight, p->is_time ? NS_DECIMALS : 0);
+	json_fixed(json(x), item->weight, p->is_time ? FIREFOX_NS_DECIMALS : 0);
 }
 
 static void put_cpu(struct export *x, const struct item *item)
@@ -376,93 +373,6 @@ static enum clew_err put_threads(struct export *x)
 
 /* --- about the whole --- */
 
-static void put_schema(struct json_put *j, const char *name, const char *key, const char *label,
-		       const char *format)
-{
-	clew_auto(buf_done) struct buf text = {0};
-
-	buf_printf(&text, "{marker.data.%s}", key);
-	json_open(j, '{');
-	json_put_string(j, "name", name);
-	json_put_string(j, "tooltipLabel", label);
-	json_put_string(j, "chartLabel", buf_cstr(&text));
-	json_put_string(j, "tableLabel", buf_cstr(&text));
-	json_key(j, "display");
-	json_open(j, '[');
-	json_string(j, "marker-chart");
-	json_string(j, "marker-table");
-	json_string(j, "timeline-overview");
-	json_close(j, ']');
-	json_key(j, "fields");
-	json_open(j, '[');
-	json_open(j, '{');
-	json_put_string(j, "key", key);
-	json_put_string(j, "label", label);
-	json_put_string(j, "format", format);
-	json_close(j, '}');
-	json_close(j, ']');
-	json_close(j, '}');
-	j->out->is_failed |= text.is_failed;
-}
-
-static void put_schemas(struct json_put *j)
-{
-	json_key(j, "markerSchema");
-	json_open(j, '[');
-	put_schema(j, "clew-lost", "records", "Lost records", "integer");
-	put_schema(j, "clew-cgroup", "group", "Control group", "string");
-	json_close(j, ']');
-}
-
-/* Of wall time, in milliseconds; 0: unknown. */
-static uint64_t start_ns(const struct export *x)
-{
-	const struct firefox *p = export_state((struct export *)x);
-	struct perf_file *file = export_opts(x)->file;
-	struct perf_clock_data clock;
-
-	if (p->start == UINT64_MAX || !file ||
-	    !perf_features_clock_data(perf_file_features(file), &clock))
-		return 0;
-	return clock.wall_clock_ns + p->start - clock.clockid_ns;
-}
-
-static void put_units(struct json_put *j)
-{
-	json_key(j, "sampleUnits");
-	json_open(j, '{');
-	json_put_string(j, "time", "ms");
-	json_put_string(j, "eventDelay", "ms");
-	json_put_string(j, "threadCPUDelta", "ns");
-	json_close(j, '}');
-}
-
-static void put_meta(struct export *x, const struct export_event *e, const char *product)
-{
-	uint64_t interval = e ? export_interval_of(e->evsel) : 0;
-	struct json_put *j = json(x);
-
-	json_key(j, "meta");
-	json_open(j, '{');
-	json_put_u64(j, "version", GECKO_VERSION);
-	json_put_u64(j, "preprocessedProfileVersion", PROCESSED_VERSION);
-	json_key(j, "interval");
-	json_fixed(j, interval ? interval : 1000000, NS_DECIMALS);
-	json_key(j, "startTime");
-	json_fixed(j, start_ns(x), NS_DECIMALS);
-	json_put_u64(j, "processType", 0);
-	json_put_string(j, "product", product);
-	json_put_string(j, "importedFrom", "clew");
-	json_put_string(j, "platform", "Linux");
-	json_put_u64(j, "stackwalk", 1);
-	json_key(j, "symbolicated");
-	json_bool(j, true);
-	firefox_put_categories(j);
-	put_schemas(j);
-	put_units(j);
-	json_close(j, '}');
-}
-
 static void put_empty(struct json_put *j, const char *key)
 {
 	json_key(j, key);
@@ -492,7 +402,7 @@ static enum clew_err end(struct export *x)
 	p->is_time =
 		e && !export_opts(x)->by_samples && export_unit_of(e->evsel) == EXPORT_NANOSECONDS;
 	json_open(&p->json, '{');
-	put_meta(x, e, command ? export_text(export_tables(x), command) : "clew");
+	firefox_put_meta(x, e, command ? export_text(export_tables(x), command) : "clew");
 	put_empty(&p->json, "pages");
 	err = put_parts(x);
 	put_empty(&p->json, "counters");

@@ -6,6 +6,8 @@
 #include "format/export/export_formats.h"
 #include "format/json_put.h"
 
+enum { FIREFOX_NS_DECIMALS = 6 /* of a millisecond */ };
+
 /* One thread of the profile. */
 struct firefox_track {
 	uint64_t first, last, nr; /* of its samples */
@@ -34,9 +36,8 @@ struct firefox {
 	uint32_t text_cgroup;
 };
 
-/* --- firefox_tables.c --- */
+/* --- firefox_meta.c --- */
 
-/** In order of firefox_put_categories(). */
 enum firefox_category {
 	FIREFOX_OTHER,
 	FIREFOX_USER,
@@ -47,7 +48,11 @@ enum firefox_category {
 	FIREFOX_CUT,
 };
 
-void firefox_put_categories(struct json_put *j);
+/** @p e: the one that is written; NULL: none. */
+void firefox_put_meta(struct export *x, const struct export_event *e, const char *product);
+
+/* --- firefox_tables.c --- */
+
 enum clew_err firefox_put_libs(struct export *x);
 /** "shared": what all threads have in common. Adds texts first, none while it writes. */
 enum clew_err firefox_put_shared(struct export *x);

@@ -381,32 +381,3 @@ enum clew_err firefox_put_libs(struct export *x)
 	json_close(j, ']');
 	return err;
 }
-
-void firefox_put_categories(struct json_put *j)
-{
-	static const struct {
-		const char *name, *color;
-	} all[] = {
-		[FIREFOX_OTHER] = {"Other",        "grey"   }, /* must be there: the default */
-		[FIREFOX_USER] = {"User",         "yellow" },
-		[FIREFOX_KERNEL] = {"Kernel",       "orange" },
-		[FIREFOX_GUEST_USER] = {"Guest user",   "green"  },
-		[FIREFOX_GUEST_KERNEL] = {"Guest kernel", "blue"   },
-		[FIREFOX_HYPERVISOR] = {"Hypervisor",   "magenta"},
-		[FIREFOX_CUT] = {"Cut stack",    "red"    },
-	};
-
-	json_key(j, "categories");
-	json_open(j, '[');
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		json_open(j, '{');
-		json_put_string(j, "name", all[i].name);
-		json_put_string(j, "color", all[i].color);
-		json_key(j, "subcategories");
-		json_open(j, '[');
-		json_string(j, "Other");
-		json_close(j, ']');
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
