@@ -280,6 +280,23 @@ enum clew_err ana_places_take_namespaces(struct ana_places *p, const struct perf
 	return map_u64_put(&p->mnt_ns, n.pid, ino) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+enum clew_err ana_places_take_map(struct ana_places *p, const struct perf_record *r)
+{
+	struct dso_key key = {.kind = DSO_USER};
+	struct perf_mmap m;
+	const uint64_t *mnt_ns;
+	const char *slash;
+
+	if (perf_mmap_parse(r, &m) != CLEW_OK || !(slash = strrchr(m.filename, '/')) ||
+	    !starts(slash, "/jit-"))
+		return CLEW_OK;
+	mnt_ns = map_u64_get(&p->mnt_ns, m.pid);
+	key.path = m.filename;
+	key.pid = m.pid;
+	key.mnt_ns_ino = mnt_ns ? *mnt_ns : 0;
+	return dso_store_get(p->dsos, &key) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
 enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts *opts,
 			      struct dso_store *dsos, struct perf_file *file, struct budget *budget)
 {

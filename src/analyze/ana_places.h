@@ -49,6 +49,10 @@ enum clew_err ana_places_take_build_id(struct ana_places *p, const struct perf_b
 /** NAMESPACES. */
 enum clew_err ana_places_take_namespaces(struct ana_places *p, const struct perf_record *r);
 
+/** MMAP, MMAP2: a JIT compiler maps its jitdump file for no other reason than that the recording
+ * names it. Nothing is sampled there, so the file has to be known before code of it is. */
+enum clew_err ana_places_take_map(struct ana_places *p, const struct perf_record *r);
+
 /** Lives as long as @p p. NULL: no memory. */
 struct ana_place *ana_place_of(struct ana_places *p, struct who_map *map);
 struct ana_place *ana_kernel_place(struct ana_places *p);

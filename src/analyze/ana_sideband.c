@@ -13,7 +13,10 @@ bool ana_charge(struct analyze *a, uint64_t bytes, const char *what)
 static enum clew_err play(struct analyze *a, const struct perf_record *r)
 {
 	const struct who_stamp stamp = {.machine = ana_machine_of_record(a, r)};
+	bool is_map = r->type == PERF_RECORD_MMAP || r->type == PERF_RECORD_MMAP2;
 
+	if (is_map && !stamp.machine && ana_places_take_map(&a->places, r) != CLEW_OK)
+		return CLEW_NO_MEMORY;
 	return who_play(&who_player_of_now, a->who, who_guests(a->who), r, &stamp);
 }
 

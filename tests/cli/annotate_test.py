@@ -9,6 +9,7 @@ import os
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -190,6 +191,24 @@ def stacks(prog):
     check("in branch stacks of samples" in annotate(path, "hot").stdout, "the text says where counts come from")
 
 
+def jit(prog):
+    """Code that a JIT compiler wrote: its jitdump file has names, bytes and lines."""
+    code, at = bytes.fromhex("85ff7404ffcf75fc89f8c3"), 0x7F0000001000  # test, je +4, dec, jne -4, mov, ret
+    load = struct.pack("<IIQQQQ", 100, 100, at, at, len(code), 1) + b"made\0" + code
+    place = struct.pack("<QQQII", at, 1, at, 3, 0) + b"made.js\0"
+    data = struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 100, 0, 0)
+    for kind, body in ((2, place), (0, load)):
+        data += struct.pack("<IIQ", kind, 16 + len(body), 1) + body
+    path = os.path.join(prog.top, "jit-100.dump")
+    Path(path).write_bytes(data)
+    lines = ["event cycles", "comm 64 js", f"map 64 6f0000000000 1000 0 {path}", f"map 64 {at:x} 1000 0 //anon",
+             *[f"sample 0 64 {at + 4:x} {16 + i:x} 1" for i in range(3)]]
+    file = os.path.join(prog.top, "jit.data")
+    Path(file).write_bytes(subprocess.run([MAKE], input=("\n".join(lines) + "\n").encode(), capture_output=True, check=True).stdout)
+    p = annotate(file, "made")
+    check(re.search(r"^ +100\.00 \| .*7f0000001004: +dec edi$", p.stdout, re.M) and "ret" in p.stdout, "code made at run time", p.stdout + p.stderr)
+
+
 def groups(prog, path):
     found = as_json(path, "hot", "--group")["symbols"]
     check(len(found) == 2, "events of no group stay apart", len(found))
@@ -310,6 +329,7 @@ def main():
         path = counts(prog)
         stacks(prog)
         groups(prog, path)
+        jit(prog)
         text_of(prog, path)
         sources(prog, path)
         refusals(prog, path)
