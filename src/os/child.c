@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -133,15 +134,25 @@ int os_child_go(struct os_child *c)
 	return n == sizeof(error) ? -error : 0;
 }
 
+static uint64_t time_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
+}
+
 bool os_child_reap(struct os_child *c, bool is_blocking)
 {
+	struct rusage used;
 	int pid;
 
 	if (c->is_ended || !c->pid)
 		return c->is_ended;
 	do {
-		pid = waitpid(c->pid, &c->status, is_blocking ? 0 : WNOHANG);
+		pid = wait4(c->pid, &c->status, is_blocking ? 0 : WNOHANG, &used);
 	} while (pid < 0 && errno == EINTR);
+	if (pid > 0) {
+		c->user_ns = time_ns(&used.ru_utime);
+		c->sys_ns = time_ns(&used.ru_stime);
+	}
 	c->is_ended = pid != 0; /* an error means: not our child any more */
 	return c->is_ended;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** A command that is forked, held before its exec, and released when everything is set up. */
 struct os_child {
@@ -11,6 +12,7 @@ struct os_child {
 	int go_fd, error_fd; /* write end that lets it go; read end that reports a failed exec */
 	bool is_running, is_ended; /* released; waited for */
 	int status;                /* as wait(2) gives it, once is_ended */
+	uint64_t user_ns, sys_ns;  /* that it and its children ran, the same */
 };
 
 /**

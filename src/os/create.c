@@ -30,6 +30,20 @@ int os_create_new(const char *path)
 	return open_again(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, MODE);
 }
 
+int os_open_append(const char *path)
+{
+	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	int fd = open(path, flags | O_NOCTTY, 0600);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid())
+		return fd;
+	close(fd);
+	return -EACCES;
+}
+
 int os_create_unnamed(void)
 {
 	int fd = open_again("/var/tmp", O_TMPFILE | O_EXCL | O_RDWR, MODE);

@@ -30,6 +30,13 @@ void os_create_undo(const char *path, const struct os_created *c);
 int os_create_new(const char *path);
 
 /**
+ * Open a plain file of ours to append to, or make it, mode 0600. @return the descriptor,
+ * close-on-exec, or -errno. -EACCES: it is another user's, or not a plain file; -ELOOP: a symbolic
+ * link.
+ */
+int os_open_append(const char *path);
+
+/**
  * A file without a name, to write to and read back, which is gone with its descriptor. On a disk,
  * where /var/tmp is on one. @return the descriptor, close-on-exec, or -errno.
  */

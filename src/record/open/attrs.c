@@ -182,6 +182,38 @@ static void set_contents(struct perf_attr *a, const struct rec_event *e,
 		a->sample_regs_intr |= o->intr_regs ? o->intr_regs : ALL_REGS;
 }
 
+static void set_worlds(struct perf_attr *a, const struct rec_options *o)
+{
+	if (o->is_all_user)
+		a->flags |= PERF_ATTR_EXCLUDE_KERNEL;
+	if (o->is_all_kernel)
+		a->flags |= PERF_ATTR_EXCLUDE_USER;
+}
+
+static bool is_inherited(const struct rec_event *e, const struct rec_target *t)
+{
+	return e->has_inherit ? e->wants_inherit : t->is_inherited;
+}
+
+void rec_attr_count(struct perf_attr *a, const struct rec_event *e, const struct rec_options *o,
+		    const struct rec_target *t, bool is_grouped)
+{
+	a->size = sizeof(*a);
+	a->flags |= PERF_ATTR_DISABLED;
+	a->flags &= ~(PERF_ATTR_FREQ | PERF_ATTR_WATERMARK | PERF_ATTR_WRITE_BACKWARD);
+	a->sample_period = 0;
+	a->sample_type = PERF_SAMPLE_IDENTIFIER;
+	a->branch_sample_type = 0;
+	a->sample_max_stack = 0;
+	a->read_format =
+		PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
+	if (is_grouped)
+		a->read_format |= PERF_FORMAT_GROUP;
+	if (is_inherited(e, t))
+		a->flags |= PERF_ATTR_INHERIT;
+	set_worlds(a, o);
+}
+
 void rec_attr_setup(struct perf_attr *a, const struct rec_event *e, const struct rec_options *o,
 		    const struct rec_target *t)
 {
@@ -191,7 +223,7 @@ void rec_attr_setup(struct perf_attr *a, const struct rec_event *e, const struct
 	set_contents(a, e, o, t);
 	set_rate(a, e, o);
 	set_callgraph(a, e, o, t);
-	if (e->has_inherit ? e->wants_inherit : t->is_inherited)
+	if (is_inherited(e, t))
 		a->flags |= PERF_ATTR_INHERIT;
 	/* Parent and child may swap their contexts at a switch, with what is paused in them. Events
 	 * that are read with samples prevent that. */
@@ -211,10 +243,7 @@ void rec_attr_setup(struct perf_attr *a, const struct rec_event *e, const struct
 		a->flags &= ~PERF_ATTR_WATERMARK;
 		a->wakeup = 1;
 	}
-	if (o->is_all_user)
-		a->flags |= PERF_ATTR_EXCLUDE_KERNEL;
-	if (o->is_all_kernel)
-		a->flags |= PERF_ATTR_EXCLUDE_USER;
+	set_worlds(a, o);
 	if (o->has_clockid) {
 		a->flags |= PERF_ATTR_USE_CLOCKID;
 		a->clockid = o->clockid;

@@ -112,6 +112,15 @@ static enum clew_err check_filter(const struct rec_event *e, const struct perf_a
 	return CLEW_OK;
 }
 
+static bool is_grouped(const struct rec_event_list *events, const struct rec_event *e)
+{
+	size_t nr = 0;
+
+	vec_for_each (&events->events, other)
+		nr += other->leader == e->leader;
+	return nr > 1;
+}
+
 static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 			       const struct rec_options *o, const struct rec_target *t,
 			       struct rec_error *error)
@@ -132,7 +141,19 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				"'%s': a limit of events (nr=) is not supported; -D and --control "
 				"bound a recording in time, --max-size in size",
 				e->name);
-	rec_attr_setup(&n.attr, e, o, t);
+	if (o->is_counting && e->aux)
+		return rec_fail(error, CLEW_INVALID,
+				"'%s' records a trace and counts nothing: 'clew record' takes it",
+				e->name);
+	if (o->is_counting) {
+		e->is_precise_max = false; /* precision is of samples: x86 refuses it here */
+		e->attr.flags &= ~(3ull << PERF_ATTR_PRECISE_IP_SHIFT);
+		n.attr.flags = e->attr.flags;
+		n.stacks = REC_STACKS_NONE;
+		rec_attr_count(&n.attr, e, o, t, is_grouped(c->events, e));
+	} else {
+		rec_attr_setup(&n.attr, e, o, t);
+	}
 	if (e->aux && e->aux->is_soft) /* it sees no other mode, whatever was spelled */
 		n.attr.flags |= PERF_ATTR_EXCLUDE_KERNEL | PERF_ATTR_EXCLUDE_HV;
 	err = check_filter(e, &n.attr, t, error);
@@ -206,21 +227,12 @@ static void want_times(struct rec_counters *c)
 				PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 }
 
-enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *events,
-				 const struct rec_options *o, const struct rec_target *target,
-				 struct rec_error *error)
+/* What records have besides samples: the traces' rules, side-band, ids and times. */
+static enum clew_err add_recording(struct rec_counters *c, const struct rec_options *o,
+				   const struct rec_target *target, struct rec_error *error)
 {
-	enum clew_err err = CLEW_OK;
+	enum clew_err err = rec_aux_rules(c, o, error);
 
-	c->target = target;
-	c->events = events;
-	rec_probe_features(&c->features);
-	for (size_t i = 0; i < events->events.nr && err == CLEW_OK; i++)
-		err = add_event(c, &events->events.data[i], o, target, error);
-	if (err != CLEW_OK)
-		return err;
-	set_groups(c);
-	err = rec_aux_rules(c, o, error);
 	if (err != CLEW_OK)
 		return err;
 	if (needs_dummy(c, o, target)) {
@@ -235,6 +247,29 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 		vec_for_each (&c->list, e)
 			e->attr.flags |= e->is_tracking ? PERF_ATTR_DEFER_OUTPUT : 0;
 	want_times(c);
+	return CLEW_OK;
+}
+
+enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *events,
+				 const struct rec_options *o, const struct rec_target *target,
+				 struct rec_error *error)
+{
+	enum clew_err err = CLEW_OK;
+
+	c->target = target;
+	c->events = events;
+	c->is_counting = o->is_counting;
+	c->is_verbose = o->is_verbose;
+	rec_probe_features(&c->features);
+	for (size_t i = 0; i < events->events.nr && err == CLEW_OK; i++)
+		err = add_event(c, &events->events.data[i], o, target, error);
+	if (err != CLEW_OK)
+		return err;
+	set_groups(c);
+	if (!o->is_counting)
+		err = add_recording(c, o, target, error);
+	if (err != CLEW_OK)
+		return err;
 	vec_for_each (&c->list, e)
 		rec_features_fit(&c->features, &e->attr);
 	c->nr_places = target->cpus.nr * target->tids.nr;

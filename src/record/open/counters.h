@@ -25,6 +25,7 @@ struct rec_counter {
 	uint32_t leader;           /* index; its own: leads or stands alone */
 	bool is_tracking;          /* the one that brings COMM, MMAP2, ... */
 	bool is_enabled_at_open;   /* counts from its opening on, whatever else is off */
+	int refused;               /* counting: the -errno of an event that this machine has not */
 	bool is_on;                /* switched on; of a group's member: while its leader is */
 	const struct aux_pmu *aux; /* NULL: it writes no AUX area */
 	bool keeps_regs;           /* user registers were asked for, not only for the stack */
@@ -72,8 +73,9 @@ struct rec_counters {
 				     is recorded; 0: unknown */
 	bool is_held;             /* traces stand still, whether they are on or not */
 	uint64_t soft_bytes;      /* of trace that we wrote ourselves (record/soft) */
-	bool has_backward;        /* some events are overwritten: rings of their own */
-	const char *tracefs;      /* where probes were defined; static text */
+	bool is_counting, is_verbose; /* nothing is sampled; say why an event is not counted */
+	bool has_backward;            /* some events are overwritten: rings of their own */
+	const char *tracefs;          /* where probes were defined; static text */
 };
 
 /** Make the counters from what the user named: what each sample holds, who tracks tasks, when it
@@ -90,9 +92,21 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 				struct rec_error *error);
 
+/** What @p e has counted at each place. Counting only; a place of a group's leader is read at once,
+ * for all of its members. @p ret: [event * nr_places + place], as many as there are; 0 where the
+ * event is not open. */
+struct rec_count {
+	uint64_t value, enabled_ns, running_ns;
+};
+enum clew_err rec_counters_read(const struct rec_counters *c, struct rec_count *ret);
+
 /** Map one ring a CPU (or a task), send all events there, and apply filters. */
 enum clew_err rec_counters_map(struct rec_counters *c, const struct rec_options *o,
 			       struct rec_error *error);
+
+/** Apply filters at the places [from, to); rec_counters_map() does. */
+enum clew_err rec_counters_filter(const struct rec_counters *c, size_t from, size_t to,
+				  struct rec_error *error);
 
 /**
  * After the events of a CPU-wide recording are open: find tracked_from_ns. The clock of perf cannot
@@ -149,6 +163,9 @@ void rec_counters_done(struct rec_counters *c);
 /* attrs.c */
 void rec_attr_setup(struct perf_attr *attr, const struct rec_event *event,
 		    const struct rec_options *o, const struct rec_target *target);
+/** For counting: no sampling, and what is read has times and ids. @p is_grouped: with its group. */
+void rec_attr_count(struct perf_attr *attr, const struct rec_event *event,
+		    const struct rec_options *o, const struct rec_target *target, bool is_grouped);
 void rec_attr_track(struct perf_attr *attr, const struct rec_options *o);
 /** The event's own call-graph term, else the session's choice. */
 enum rec_stacks rec_stacks_of(const struct rec_event *e, const struct rec_options *o);

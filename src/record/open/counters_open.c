@@ -94,13 +94,38 @@ static void take_over(struct rec_counter *e)
 	e->attr.flags = (e->attr.flags & ~event_flags) | (e->event->attr.flags & event_flags);
 }
 
+/* The machine has no such event. */
+static bool is_missing(int err)
+{
+	return err == -ENOENT || err == -ENXIO || err == -ENODEV || err == -ENOSYS;
+}
+
+/* Counting shows what the others have counted. */
+static bool is_counted_without(const struct rec_counters *c, int err)
+{
+	return c->is_counting && (is_missing(err) || err == -EOPNOTSUPP || err == -EINVAL);
+}
+
+/* Why an event is not counted: always where it may be a mistake. */
+static enum clew_err say_refused(const struct rec_counters *c, const struct rec_counter *e,
+				 const struct rec_ui *ui)
+{
+	struct rec_error why;
+
+	if (e->refused != -EINVAL && !c->is_verbose)
+		return CLEW_OK;
+	rec_counter_refuse(c, e, 0, (struct rec_refusal){.os_errno = e->refused}, &why);
+	rec_say(ui, REC_NOTE, "%s: not counted: %s", e->name, why.text);
+	return CLEW_OK;
+}
+
 /* Change what can be changed after the first refusal. @return try again? */
 static bool has_substitute(struct rec_counters *c, struct rec_counter *e, int err,
 			   const struct rec_ui *ui)
 {
 	const char *note = NULL;
 
-	if (!e->event)
+	if (!e->event || (c->is_counting && is_missing(err)))
 		return false;
 	if (rec_event_fall_back(c->events, e->event, -err, &note)) {
 		take_over(e);
@@ -155,12 +180,33 @@ enum clew_err rec_counter_refuse(const struct rec_counters *c, const struct rec_
 	return rec_refusal_explain(&r, NULL, error);
 }
 
+/* What a group counts is counted together, or not at all. */
+static enum clew_err skip_member(const struct rec_counters *c, const struct rec_counter *e,
+				 const struct rec_ui *ui)
+{
+	rec_say(ui, REC_NOTE, "%s: not counted: '%s', which leads its group, is not supported",
+		e->name, c->list.data[e->leader].name);
+	return CLEW_OK;
+}
+
+static enum clew_err opened_nowhere(const struct rec_counter *e, int err, struct rec_error *error)
+{
+	if (err == -ESRCH)
+		return rec_fail(error, CLEW_NOT_FOUND, "all named tasks have ended");
+	if (e->event && e->event->is_spread)
+		return CLEW_OK; /* the other kind of cores has its own */
+	return rec_fail(error, CLEW_INVALID, "the event '%s' exists on none of the chosen CPUs",
+			e->name);
+}
+
 static enum clew_err open_counter(struct rec_counters *c, struct rec_counter *e,
 				  const struct rec_ui *ui, struct rec_error *error)
 {
 	size_t nr = 0;
-	int fd = 0, err;
+	int fd = 0, err, refused = 0;
 
+	if (c->list.data[e->leader].refused)
+		return skip_member(c, e, ui);
 	for (size_t i = 0; i < c->nr_places; i++) {
 		if (!rec_counter_is_wanted_on(e, cpu_of(c, i)))
 			continue;
@@ -169,6 +215,10 @@ static enum clew_err open_counter(struct rec_counters *c, struct rec_counter *e,
 		} while (fd < 0 && !nr && has_substitute(c, e, fd, ui));
 		if (fd == -ESRCH && c->target->tids.nr > 1)
 			continue;
+		if (is_counted_without(c, fd)) {
+			refused = fd;
+			continue;
+		}
 		err = fd < 0 ? fd : os_perf_id(fd, &e->ids[i]);
 		e->fds[i] = fd < 0 ? -1 : fd;
 		if (err < 0)
@@ -176,14 +226,12 @@ static enum clew_err open_counter(struct rec_counters *c, struct rec_counter *e,
 						  error);
 		nr++;
 	}
-	if (!nr && fd != -ESRCH && e->event && e->event->is_spread)
-		return CLEW_OK; /* the other kind of cores has its own */
-	if (!nr)
-		return fd == -ESRCH ? rec_fail(error, CLEW_NOT_FOUND, "all named tasks have ended")
-				    : rec_fail(error, CLEW_INVALID,
-					       "the event '%s' exists on none of the chosen CPUs",
-					       e->name);
-	return CLEW_OK;
+	if (nr)
+		return CLEW_OK;
+	e->refused = refused;
+	if (refused)
+		return say_refused(c, e, ui);
+	return opened_nowhere(e, fd, error);
 }
 
 enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,

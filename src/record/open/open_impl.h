@@ -15,9 +15,6 @@ int rec_counter_open_at(const struct rec_counters *c, const struct rec_counter *
 enum clew_err rec_counters_redirect(const struct rec_counters *c, size_t from, size_t to, int owner,
 				    bool is_backward, struct rec_error *error);
 
-enum clew_err rec_counters_filter(const struct rec_counters *c, size_t from, size_t to,
-				  struct rec_error *error);
-
 /** Members first: one that outlives its leader is in error, and what acts on a trace may then even
  * make the kernel warn. */
 void rec_counters_close(struct rec_counters *c, size_t from, size_t to);

@@ -108,7 +108,7 @@ static enum clew_err choose_cpus(struct rec_target *t, const struct rec_options 
 	struct rec_ints online = {0};
 	enum clew_err err;
 
-	if (o->is_per_thread)
+	if (o->is_per_thread || (o->is_counting && !t->is_system_wide && !o->cpus))
 		return vec_push(&t->cpus, -1) ? CLEW_OK : rec_fail_memory(error);
 	err = online_cpus(&online, error);
 	if (err != CLEW_OK || !o->cpus) {
@@ -282,7 +282,7 @@ enum clew_err rec_target_resolve(struct rec_target *ret, const struct rec_option
 		err = choose_cpus(ret, o, error);
 	/* The kernel maps no buffer for an inherited event that follows its task over all CPUs. */
 	ret->is_inherited = o->inherit != REC_NO && !o->is_per_thread &&
-			    !(o->tids && o->inherit == REC_DEFAULT);
+			    !(o->tids && o->inherit == REC_DEFAULT && !o->is_counting);
 	if (err != CLEW_OK)
 		rec_target_done(ret);
 	return err;

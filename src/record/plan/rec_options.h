@@ -43,6 +43,7 @@ struct rec_options {
 	uint64_t freq, period; /* 0: not given */
 	bool is_freq_max, is_freq_strict, is_no_samples;
 	int64_t delay_ms; /* 0: start at once; -1: start disabled */
+	bool is_counting; /* nothing is sampled, there are no rings: record/count */
 
 	/* what each sample holds */
 	struct rec_stack_plan stacks;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/session/rec_session.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,24 +8,11 @@
 #include "os/clock.h"
 #include "os/proc.h"
 #include "os/signals.h"
+#include "record/open/command.h"
 #include "record/session/open_events.h"
 #include "record/session/session_impl.h"
 
 enum { DRAIN_MS = 200, DRAIN_STEP_MS = 2, BUSY_DRAIN_MS = 10000 };
-enum { CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
-
-/* A command that cannot run is known before anything is made for it: no file is moved away. */
-static enum clew_err check_command(struct session *s, struct rec_error *error)
-{
-	const struct rec_options *o = s->options;
-	int err = os_child_check(o->argv[0], o->search_path);
-
-	if (!err)
-		return CLEW_OK;
-	s->result->has_command_failed_to_start = true;
-	s->result->exit_code = err == -ENOENT ? 127 : 126;
-	return rec_fail_os(error, err, "cannot run '%s'", o->argv[0]);
-}
 
 /* Before any other thread or the child is there. */
 static enum clew_err prepare(struct session *s, struct rec_error *error)
@@ -52,12 +38,10 @@ static enum clew_err prepare(struct session *s, struct rec_error *error)
 		return rec_fail_os(error, s->signal_fd, "cannot watch signals");
 	if (!o->argv)
 		return CLEW_OK;
-	err = check_command(s, error);
+	err = rec_command_fork(&s->child, o, &s->result->exit_code, error);
+	s->result->has_command_failed_to_start = s->result->exit_code != 0;
 	if (err != CLEW_OK)
 		return err;
-	os_err = os_child_fork(&s->child, o->argv);
-	if (os_err)
-		return rec_fail_os(error, os_err, "cannot fork");
 	s->stream.child_pid = s->child.pid;
 	if (!s->target.is_system_wide && !s->target.is_attached)
 		s->target.tids.data[0] = s->child.pid;
@@ -77,43 +61,20 @@ static enum clew_err start_sources(struct session *s, struct rec_error *error)
 
 static enum clew_err start_command(struct session *s, struct rec_error *error)
 {
-	int err;
+	enum clew_err err;
 
 	if (!s->child.pid)
 		return CLEW_OK;
-	err = os_child_go(&s->child);
-	if (!err)
-		return CLEW_OK;
-	os_child_reap(&s->child, true);
-	s->result->has_command_failed_to_start = true;
-	s->result->exit_code = os_child_exit_code(&s->child);
-	return rec_fail_os(error, err, "cannot run '%s'", s->options->argv[0]);
+	err = rec_command_start(&s->child, s->options, &s->result->exit_code, error);
+	s->result->has_command_failed_to_start = err != CLEW_OK;
+	return err;
 }
 
-/* A recording that was stopped takes its command along, as perf does; one that ignores that is left
- * running. */
 static void end_command(struct session *s)
 {
-	int number = s->result->signal == SIGHUP ? SIGHUP : SIGTERM;
-	uint64_t until = os_clock_ns() + CHILD_GRACE_MS * NS_PER_MS;
-
-	if (!s->child.pid)
-		return;
-	if (!os_child_reap(&s->child, false))
-		os_child_signal(&s->child, number);
-	while (!os_child_reap(&s->child, false) && os_clock_ns() < until) {
-		struct os_poll one = {0};
-
-		os_poll_add(&one, s->signal_fd);
-		os_poll_wait(&one, CHILD_STEP_MS);
-		os_signal_next(s->signal_fd);
-		os_poll_done(&one);
-	}
-	if (s->child.is_ended)
-		s->result->exit_code = os_child_exit_code(&s->child);
-	else
-		rec_say(s->ui, REC_WARNING, "'%s' (pid %d) does not end: it continues unrecorded",
-			s->options->argv[0], s->child.pid);
+	if (s->child.pid)
+		rec_command_end(&s->child, s->options, s->ui, s->signal_fd, s->result->signal,
+				&s->result->exit_code);
 }
 
 static bool has_trace(const struct session *s)
