@@ -9,6 +9,7 @@
 /* In the order a new user meets them. */
 static const struct cli_entry commands[] = {
 	{"record",   "record a command or running tasks",                             cmd_record  },
+	{"stat",     "count events of a command, running tasks or the machine",       cmd_stat    },
 	{"report",   "show where the time of a recording was spent",                  cmd_report  },
 	{"diff",     "compare recordings: what grew, and what is noise",              cmd_diff    },
 	{"annotate", "show which lines and instructions of a function took the time", cmd_annotate},
@@ -45,7 +46,7 @@ static const struct {
 	{"data",          "'clew script --json' turns a recording into JSON"                                    },
 	{"ftrace",
 	 "'clew record -e SYSTEM:EVENT' records tracepoints; 'trace-cmd' drives the kernel's tracers"           },
-	{"iostat",        "clew samples and does not count: use 'perf iostat'"                                  },
+	{"iostat",        "use 'perf iostat'; 'clew stat -a -e block:block_rq_issue' counts requests"           },
 	{"kallsyms",      "search /proc/kallsyms"							       },
 	{"kmem",
 	 "'clew record -g -e 'kmem:*' -a' records allocations, 'clew report' shows who makes them"              },
@@ -58,8 +59,6 @@ static const struct {
 	{"probe",
 	 "name the place as an event: 'clew record -e uprobe:FILE:FUNCTION'; see 'man clew-events'"             },
 	{"sched",         "'clew record -e 'sched:*' -a' records the scheduler, 'clew script' prints it"        },
-	{"stat",
-	 "clew samples and does not count: use 'perf stat'; 'clew record -c N' takes a sample every N events"   },
 	{"test",          "'make check' in clew's sources runs its tests"                                       },
 	{"timechart",
 	 "'clew record -e 'sched:*,power:*' -a' records these events, 'clew script --json' prints them"         },

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
+#include "cli/event_args.h"
 #include "cli/merge_file.h"
 #include "cli/record_args.h"
 #include "os/file.h"
@@ -137,7 +138,7 @@ static int run(struct record *r)
 		return CLI_FAILED;
 	}
 	if (rec_settle_freq(&r->args.o, &ui, &error) != CLEW_OK) {
-		record_refuse(&error);
+		event_args_refuse(&error);
 		return CLI_USAGE;
 	}
 	if (r->args.is_dry_run)
@@ -149,7 +150,7 @@ static int run(struct record *r)
 	clear_live(r);
 	merge_files(r, &result);
 	if (err != CLEW_OK) {
-		record_refuse(&error);
+		event_args_refuse(&error);
 		return result.has_command_failed_to_start ? result.exit_code : CLI_FAILED;
 	}
 	print_summary(r, &result);

@@ -9,53 +9,19 @@
 #include "cli/common/cache_dir.h"
 #include "cli/common/message.h"
 #include "cli/common/options.h"
+#include "cli/event_args.h"
 #include "os/child.h"
 #include "record/plan/aux_parse.h"
 #include "record/plan/rec_parse.h"
 
-int record_refuse(const struct rec_error *error)
-{
-	if (error->subject)
-		cli_error("'%.120s': %s", error->subject, error->text);
-	else
-		cli_error("%s", error->text);
-	if (*error->hint)
-		cli_hint("%s", error->hint);
-	return CLI_USAGE;
-}
-
-static int add_event(void *to, const char *arg, bool is_negated)
-{
-	struct record_args *r = to;
-	struct rec_error error = {0};
-
-	(void)is_negated;
-	if (rec_events_parse(&r->events, arg, &error) == CLEW_OK)
-		return CLI_OK;
-	cli_error("-e %s: %s", arg, error.text);
-	return CLI_USAGE;
-}
-
-static int add_filter(void *to, const char *arg, bool is_negated)
-{
-	struct record_args *r = to;
-	struct rec_error error = {0};
-
-	(void)is_negated;
-	if (rec_events_filter(&r->events, arg, &error) == CLEW_OK)
-		return CLI_OK;
-	cli_error("--filter '%s': %s", arg, error.text);
-	return CLI_USAGE;
-}
-
 /* An option with an argument that a function of record/plan/rec_parse.h parses. */
-#define PARSED(name, parse)                                                  \
- static int name(void *to, const char *arg, bool is_negated)                 \
- {                                                                           \
-  struct rec_error error;                                                    \
-                                                                             \
-  (void)is_negated;                                                          \
-  return parse(to, arg, &error) == CLEW_OK ? CLI_OK : record_refuse(&error); \
+#define PARSED(name, parse)                                                      \
+ static int name(void *to, const char *arg, bool is_negated)                     \
+ {                                                                               \
+  struct rec_error error;                                                        \
+                                                                                 \
+  (void)is_negated;                                                              \
+  return parse(to, arg, &error) == CLEW_OK ? CLI_OK : event_args_refuse(&error); \
  }
 
 PARSED(set_pages, rec_parse_pages)
@@ -80,7 +46,8 @@ static int set_regs(const char *option, const char *arg, uint64_t *ret, bool *re
 		exit(CLI_OK);
 	}
 	*ret_has = true;
-	return rec_parse_regs(option, arg, ret, &error) == CLEW_OK ? CLI_OK : record_refuse(&error);
+	return rec_parse_regs(option, arg, ret, &error) == CLEW_OK ? CLI_OK
+								   : event_args_refuse(&error);
 }
 
 static int set_user_regs(void *to, const char *arg, bool is_negated)
@@ -149,25 +116,6 @@ static int set_tristate(void *to, const char *arg, bool is_negated)
 	return CLI_OK;
 }
 
-static int set_no_inherit(void *to, const char *arg, bool is_negated)
-{
-	enum rec_tristate *v = to;
-
-	(void)arg;
-	*v = is_negated ? REC_YES : REC_NO;
-	return CLI_OK;
-}
-
-/* Options that only perf has: rejected, never ignored. */
-static int set_unsupported(void *to, const char *arg, bool is_negated)
-{
-	(void)arg;
-	if (is_negated)
-		return CLI_OK;
-	cli_error("%s", (const char *)to);
-	return CLI_USAGE;
-}
-
 static bool set_size(const char *option, const char *text, uint64_t *ret)
 {
 	if (!text || rec_parse_size(text, ret) || cli_parse_size(text, ret))
@@ -210,7 +158,7 @@ static int settle_trace(struct record_args *r)
 		err = rec_events_sample_aux(&r->events, o->aux_sample_bytes, &error);
 	if (err == CLEW_OK)
 		err = rec_check_snapshot(o, &r->events, &error);
-	return err == CLEW_OK ? CLI_OK : record_refuse(&error);
+	return err == CLEW_OK ? CLI_OK : event_args_refuse(&error);
 }
 
 static int settle(struct record_args *r)
@@ -268,11 +216,6 @@ static int check_output(const struct record_args *r)
 	return CLI_OK;
 }
 
-#define UNSUPPORTED(short_name, name, arg, sentence)                                  \
- {                                                                                    \
-  short_name, name, arg, NULL, CLI_CALL, (void *)(uintptr_t)sentence, set_unsupported \
- }
-
 /* @return the first argument; as cli_parse(). */
 static int parse(struct record_args *r, int argc, char **argv)
 {
@@ -280,8 +223,8 @@ static int parse(struct record_args *r, int argc, char **argv)
 	/* clang-format off */
 	const struct cli_option options[] = {
 		{0, "Events", NULL, NULL, CLI_SECTION},
-		{'e', "event", "EVENT", "event, list or {group} of events; see 'clew list' (default: cycles, or cpu-clock without counters)", CLI_CALL, r, add_event},
-		{0, "filter", "TEXT", "condition on the fields, or addresses, of the events of the last -e", CLI_CALL, r, add_filter},
+		{'e', "event", "EVENT", "event, list or {group} of events; see 'clew list' (default: cycles, or cpu-clock without counters)", CLI_CALL, &r->events, event_args_add},
+		{0, "filter", "TEXT", "condition on the fields, or addresses, of the events of the last -e", CLI_CALL, &r->events, event_args_filter},
 		{'F', "freq", "HZ", "samples per second and CPU, or max (default: 4000)", CLI_CALL, o, set_freq},
 		{'c', "count", "N", "one sample every N events", CLI_STRING, &r->count},
 		{0, "strict-freq", NULL, "fail if -F is above the kernel's limit", CLI_FLAG, &o->is_freq_strict},
@@ -296,7 +239,7 @@ static int parse(struct record_args *r, int argc, char **argv)
 		{'t', "tid", "TIDS", "running threads (comma list), without their children", CLI_STRING, &o->tids},
 		{'u', "uid", "USER", "running processes of a user, by name or number", CLI_STRING, &o->user},
 		{'G', "cgroup", "NAMES", "only tasks in these cgroups, one per event; needs -a or -C", CLI_STRING, &o->cgroups},
-		{'i', "no-inherit", NULL, "do not record children", CLI_CALL, &o->inherit, set_no_inherit},
+		{'i', "no-inherit", NULL, "do not record children", CLI_CALL, &o->inherit, event_args_no_inherit},
 		{0, "inherit", NULL, "record children, also with -t", CLI_CALL, &o->inherit, set_tristate},
 		{0, "per-thread", NULL, "one buffer per thread instead of one per CPU; implies -i", CLI_FLAG, &o->is_per_thread},
 
@@ -367,23 +310,23 @@ static int parse(struct record_args *r, int argc, char **argv)
 		{0, "buildid-all", NULL, NULL, CLI_FLAG, &r->is_always_so},
 		{0, "buildid-mmap", NULL, NULL, CLI_FLAG, &r->is_always_so},
 		{0, "timestamp-boundary", NULL, NULL, CLI_FLAG, &r->is_always_so},
-		UNSUPPORTED(0, "kcore", NULL, "--kcore is not supported: it needs the directory form of perf.data; the kernel's vmlinux is found by build id later"),
-		UNSUPPORTED(0, "threads", "[SPEC]", "--threads is not supported: it writes the directory form of perf.data; one reader suffices here"),
-		UNSUPPORTED(0, "off-cpu", NULL, "--off-cpu is not supported; -e sched:sched_switch -g shows where tasks leave the CPU"),
-		UNSUPPORTED(0, "aio", "[N]", "--aio is not supported: writes go straight from the buffer and are rare"),
-		UNSUPPORTED(0, "affinity", "HOW", "--affinity is not supported; taskset or numactl place the recorder"),
-		UNSUPPORTED(0, "switch-output-event", "EVENT", "--switch-output-event is not supported; send USR2, or 'snapshot' to --control"),
-		UNSUPPORTED(0, "max-events", "N", "--max-events is not supported; --max-size and --control limit a recording"),
-		UNSUPPORTED(0, "group", NULL, "--group is not supported: write the group as -e '{a,b}'"),
-		UNSUPPORTED(0, "clang-path", "PATH", "BPF sources as events are not supported"),
-		UNSUPPORTED(0, "clang-opt", "OPTS", "BPF sources as events are not supported"),
-		UNSUPPORTED(0, "vmlinux", "FILE", "--vmlinux is not needed to record: give it to 'clew report'"),
-		UNSUPPORTED(0, "debuginfod", "[URLS]", "--debuginfod is not supported while recording"),
-		UNSUPPORTED(0, "latency", NULL, "--latency is not supported"),
-		UNSUPPORTED(0, "mmap-flush", "BYTES", "--mmap-flush is not supported: -m sets the buffer, half of which is gathered"),
-		UNSUPPORTED(0, "num-thread-synthesize", "N", "--num-thread-synthesize is not supported: one thread reads /proc"),
-		UNSUPPORTED(0, "proc-map-timeout", "MS", "--proc-map-timeout is not supported: maps are read whole"),
-		UNSUPPORTED(0, "synth", "WHAT", "--synth is not supported: running tasks and their maps are always recorded"),
+		ONLY_IN_PERF(0, "kcore", NULL, "--kcore is not supported: it needs the directory form of perf.data; the kernel's vmlinux is found by build id later"),
+		ONLY_IN_PERF(0, "threads", "[SPEC]", "--threads is not supported: it writes the directory form of perf.data; one reader suffices here"),
+		ONLY_IN_PERF(0, "off-cpu", NULL, "--off-cpu is not supported; -e sched:sched_switch -g shows where tasks leave the CPU"),
+		ONLY_IN_PERF(0, "aio", "[N]", "--aio is not supported: writes go straight from the buffer and are rare"),
+		ONLY_IN_PERF(0, "affinity", "HOW", "--affinity is not supported; taskset or numactl place the recorder"),
+		ONLY_IN_PERF(0, "switch-output-event", "EVENT", "--switch-output-event is not supported; send USR2, or 'snapshot' to --control"),
+		ONLY_IN_PERF(0, "max-events", "N", "--max-events is not supported; --max-size and --control limit a recording"),
+		ONLY_IN_PERF(0, "group", NULL, "--group is not supported: write the group as -e '{a,b}'"),
+		ONLY_IN_PERF(0, "clang-path", "PATH", "BPF sources as events are not supported"),
+		ONLY_IN_PERF(0, "clang-opt", "OPTS", "BPF sources as events are not supported"),
+		ONLY_IN_PERF(0, "vmlinux", "FILE", "--vmlinux is not needed to record: give it to 'clew report'"),
+		ONLY_IN_PERF(0, "debuginfod", "[URLS]", "--debuginfod is not supported while recording"),
+		ONLY_IN_PERF(0, "latency", NULL, "--latency is not supported"),
+		ONLY_IN_PERF(0, "mmap-flush", "BYTES", "--mmap-flush is not supported: -m sets the buffer, half of which is gathered"),
+		ONLY_IN_PERF(0, "num-thread-synthesize", "N", "--num-thread-synthesize is not supported: one thread reads /proc"),
+		ONLY_IN_PERF(0, "proc-map-timeout", "MS", "--proc-map-timeout is not supported: maps are read whole"),
+		ONLY_IN_PERF(0, "synth", "WHAT", "--synth is not supported: running tasks and their maps are always recorded"),
 		{0}};
 	/* clang-format on */
 	const struct cli_command command = {

@@ -22,7 +22,4 @@ struct record_args {
 int record_args_parse(struct record_args *a, int argc, char **argv);
 void record_args_done(struct record_args *a);
 
-/** The sentence, and the hint. @return CLI_USAGE. */
-int record_refuse(const struct rec_error *error);
-
 #endif

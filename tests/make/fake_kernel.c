@@ -210,21 +210,60 @@ void WRAP(os_close)(int fd)
 }
 
 long __real_os_read(int fd, void *to, size_t size);
+static bool is_in_group(const struct fake_event *e, const struct fake_event *leader)
+{
+	return !e->closed && (e == leader || e->group == leader->fd);
+}
+
+static uint64_t nr_in_group(const struct fake_event *leader)
+{
+	uint64_t nr = 0;
+
+	vec_for_each (&fake_kernel.events, e)
+		nr += is_in_group(e, leader);
+	return nr;
+}
+
+/* The leader is first; the members follow, here from the last to the first. */
+static long read_group(const struct fake_event *leader, uint64_t *words, size_t n, void *to,
+		       size_t size)
+{
+	words[n++] = leader->count;
+	words[n++] = leader->id;
+	for (size_t i = fake_kernel.events.nr; i-- > 0 && n + 2 <= 32;) {
+		const struct fake_event *e = &fake_kernel.events.data[i];
+
+		if (e == leader || !is_in_group(e, leader))
+			continue;
+		words[n++] = e->count;
+		words[n++] = e->id;
+	}
+	if (size < n * 8)
+		return -ENOSPC;
+	memcpy(to, words, n * 8);
+	return (long)(n * 8);
+}
+
 long WRAP(os_read)(int fd, void *to, size_t size);
 long WRAP(os_read)(int fd, void *to, size_t size)
 {
 	const uint64_t times = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	const struct fake_event *e = event_of(fd);
-	uint64_t words[5];
+	uint64_t words[32];
 	size_t n = 0;
 
 	if (!e)
 		return __real_os_read(fd, to, size);
-	words[n++] = e->count;
+	if (!(e->attr.read_format & PERF_FORMAT_GROUP))
+		words[n++] = e->count;
+	else
+		words[n++] = nr_in_group(e);
 	if (e->attr.read_format & times) {
 		words[n++] = fake_kernel.now_ns;
-		words[n++] = fake_kernel.now_ns;
+		words[n++] = fake_kernel.now_ns / 100 * (100 - e->waits_percent);
 	}
+	if (e->attr.read_format & PERF_FORMAT_GROUP)
+		return read_group(e, words, n, to, size);
 	if (e->attr.read_format & PERF_FORMAT_ID)
 		words[n++] = e->id;
 	if (e->attr.read_format & PERF_FORMAT_LOST)

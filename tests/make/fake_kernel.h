@@ -21,7 +21,8 @@ struct fake_event {
 	uint32_t closed; /* the n-th of all to be closed, from 1 on; 0: it is open */
 	uint64_t id;
 	bool is_enabled, is_gone; /* gone: its task has ended */
-	uint64_t count;           /* that a read gives; it always runs */
+	uint64_t count;           /* that a read gives */
+	uint32_t waits_percent;   /* of the time it does not run */
 	uint8_t *memory;          /* of its ring: control page and data; NULL: not mapped */
 	size_t data_bytes;
 	uint8_t *aux; /* NULL: not mapped */

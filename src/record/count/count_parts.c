@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/count/count_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/proc.h"
+#include "record/count/count_kind.h"
+
+static int topology(int cpu, const char *name)
+{
+	char path[128], text[32];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/%s", cpu, name);
+	if (cpu < 0 || !os_read_first_line(path, text, sizeof(text)))
+		return 0;
+	return atoi(text) < 0 ? 0 : atoi(text);
+}
+
+static const char *name_of(struct arena *memory, int tid)
+{
+	char path[64], text[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	if (!os_read_first_line(path, text, sizeof(text)))
+		return "";
+	return arena_strndup(memory, text, strlen(text));
+}
+
+/* The part that a place belongs to: what does not distinguish parts is -1. */
+static struct count_part part_of(enum count_by by, int cpu, int tid)
+{
+	struct count_part p = {-1, -1, -1, -1, -1, 0, NULL};
+
+	switch (by) {
+	case COUNT_BY_CPU:
+		p.cpu = cpu;
+		break;
+	case COUNT_BY_CORE:
+		p.core = topology(cpu, "core_id");
+		p.die = topology(cpu, "die_id");
+		p.socket = topology(cpu, "physical_package_id");
+		break;
+	case COUNT_BY_SOCKET:
+		p.socket = topology(cpu, "physical_package_id");
+		break;
+	case COUNT_BY_THREAD:
+		p.tid = tid;
+		break;
+	case COUNT_BY_ALL:
+		break;
+	}
+	return p;
+}
+
+static int compare(const void *x, const void *y)
+{
+	const struct count_part *a = x, *b = y;
+	const int keys[][2] = {
+		{a->socket, b->socket},
+                {a->die,    b->die   },
+                {a->core,   b->core  },
+		{a->cpu,    b->cpu   },
+                {a->tid,    b->tid   },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (keys[i][0] != keys[i][1])
+			return keys[i][0] < keys[i][1] ? -1 : 1;
+	return 0;
+}
+
+static int cpu_at(const struct rec_target *t, size_t place)
+{
+	return t->cpus.data[place / t->tids.nr];
+}
+
+static struct count_part part_at(const struct rec_target *t, enum count_by by, size_t place)
+{
+	return part_of(by, cpu_at(t, place), t->tids.data[place % t->tids.nr]);
+}
+
+/* All parts in order, each once. @return how many. */
+static uint32_t fill_parts(const struct rec_target *t, enum count_by by, size_t nr_places,
+			   struct count_part *ret)
+{
+	uint32_t nr = 0;
+
+	for (size_t i = 0; i < nr_places; i++)
+		ret[i] = part_at(t, by, i);
+	qsort(ret, nr_places, sizeof(*ret), compare);
+	for (size_t i = 0; i < nr_places; i++)
+		if (!nr || compare(&ret[nr - 1], &ret[i]) != 0)
+			ret[nr++] = ret[i];
+	return nr;
+}
+
+/* Events of one world relate to each other: the same modes, and the same kind of cores, which the
+ * upper half of a generic event's config names. */
+static uint64_t world_of(const struct perf_attr *a)
+{
+	const uint64_t modes = PERF_ATTR_EXCLUDE_USER | PERF_ATTR_EXCLUDE_KERNEL |
+			       PERF_ATTR_EXCLUDE_HV | PERF_ATTR_EXCLUDE_HOST |
+			       PERF_ATTR_EXCLUDE_GUEST;
+	bool is_generic = a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE;
+
+	return (a->flags & modes) | (is_generic ? a->config >> 32 << 32 : 0);
+}
+
+static void set_events(const struct rec_counters *c, struct counts *ret)
+{
+	for (uint32_t i = 0; i < ret->nr_events; i++) {
+		const struct rec_counter *e = &c->list.data[i];
+
+		ret->events[i] = (struct count_event){
+			.name = arena_strndup(&ret->memory, e->name, strlen(e->name)),
+			.kind = count_kind_of(&e->attr),
+			.world = world_of(&e->attr),
+			.is_supported = !e->refused,
+		};
+	}
+}
+
+enum clew_err count_parts_make(const struct rec_counters *c, struct counts *ret,
+			       uint32_t **ret_part)
+{
+	const struct rec_target *t = c->target;
+	struct count_part *all = arena_alloc(&ret->memory, (c->nr_places + 1) * sizeof(*all));
+	uint32_t nr, *part = arena_alloc(&ret->memory, (c->nr_places + 1) * sizeof(*part));
+
+	if (!all || !part)
+		return CLEW_NO_MEMORY;
+	nr = fill_parts(t, ret->by, c->nr_places, all);
+	if (counts_make(ret, (uint32_t)c->list.nr, nr) != CLEW_OK)
+		return CLEW_NO_MEMORY;
+	memcpy(ret->parts, all, nr * sizeof(*all));
+	for (size_t i = 0; i < c->nr_places; i++) {
+		struct count_part key = part_at(t, ret->by, i);
+		struct count_part *p = bsearch(&key, ret->parts, nr, sizeof(key), compare);
+
+		part[i] = (uint32_t)(p - ret->parts);
+		p->nr_cpus += i % t->tids.nr == 0;
+		if (ret->by == COUNT_BY_THREAD && !p->comm)
+			p->comm = name_of(&ret->memory, p->tid);
+	}
+	set_events(c, ret);
+	*ret_part = part;
+	return CLEW_OK;
+}
