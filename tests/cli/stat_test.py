@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import check, done, skip, skip_all
@@ -209,6 +210,9 @@ if PERF and "6.1" in subprocess.run([PERF, "--version"], capture_output=True, te
         forms_agree("sockets", "-a", "--per-socket", *EVENTS, "true")
         forms_agree("the machine", "-a", *EVENTS, "true")
     k = subprocess.Popen(["sleep", "1000"])
+    while "(sleep) S" not in open(f"/proc/{k.pid}/stat").read():
+        time.sleep(.01)
+    time.sleep(.1)
     forms_agree("threads", "--per-thread", "-p", str(k.pid), "-e", "page-faults", "true")
     forms_agree("threads as fields", "--per-thread", "-x,", "-p", str(k.pid), "-e", "page-faults", "true")
     k.kill()
