@@ -92,7 +92,8 @@ static bool set_start(struct script_text *t, const struct script_evsel *e,
 	t->out.nr = from;
 	if (t->out.is_failed || ret->bytes > MAX_START)
 		return false;
-	memcpy(ret->text, t->out.data + from, ret->bytes);
+	if (ret->bytes) /* else there may be no data at all */
+		memcpy(ret->text, t->out.data + from, ret->bytes);
 	return true;
 }
 
