@@ -3,6 +3,11 @@
 
 enum { FIRST_BITS = 13, MAX_BITS = 30 };
 
+#define ALL (~0ull)
+const uint64_t flow_path_first_letters[FLOW_PATH_LETTERS + 1] = {
+	0, ALL >> 56, ALL >> 48, ALL >> 40, ALL >> 32, ALL >> 24, ALL >> 16, ALL >> 8, ALL,
+};
+
 static size_t slots_bytes(unsigned int bits)
 {
 	return (((size_t)1 << bits) + FLOW_PATH_PROBES) * sizeof(uint32_t);

@@ -129,6 +129,9 @@ struct flow_paths {
 	unsigned int shift;
 };
 
+/** Of eight letters the first so many: what to keep. */
+extern const uint64_t flow_path_first_letters[FLOW_PATH_LETTERS + 1];
+
 /** @p heap: its memory, which ends when that does. @return false: out of memory. */
 bool flow_paths_init(struct flow_paths *t, struct os_heap *heap);
 void flow_paths_clear(struct flow_paths *t);
@@ -187,6 +190,12 @@ static inline const struct flow_path_more *flow_path_more(const struct flow_path
 static inline const uint32_t *flow_path_items(const struct flow_paths *t, const struct flow_path *p)
 {
 	return t->words.data + (p->more >> FLOW_PATH_FLAG_BITS) + FLOW_MORE_WORDS;
+}
+
+/** The block of a path's last item. */
+static inline uint32_t flow_path_last_block(const struct flow_paths *t, const struct flow_path *p)
+{
+	return flow_path_items(t, p)[flow_path_more(t, p)->nr_items - 1] >> 1;
 }
 
 /** Copy the items of a path to @p to, where there is room for FLOW_PATH_SLACK more. @return after

@@ -309,8 +309,7 @@ static void put_path(struct flow *f, const struct flow_path *p)
 {
 	const struct flow_path_more *more = flow_path_more(&f->paths, p);
 
-	memcpy(f->items + f->nr_items, flow_path_items(&f->paths, p),
-	       more->nr_items * sizeof(*f->items));
+	flow_path_put_items(f->items + f->nr_items, more);
 	f->nr_items += more->nr_items;
 	f->totals.nr_ranges += more->nr_items;
 	f->totals.nr_insns += more->nr_insns;
@@ -332,9 +331,7 @@ void flow_run_path(struct flow *f, const struct flow_path *p)
 	if (flow_path_is_to_untraced(p))
 		return;
 	if (p->next == FLOW_NO_BLOCK) {
-		flow_leave(f, flow_path_items(&f->paths,
-					      p)[flow_path_more(&f->paths, p)->nr_items - 1] >>
-				      1);
+		flow_leave(f, flow_path_last_block(&f->paths, p));
 		return;
 	}
 	f->at = p->next;

@@ -122,13 +122,6 @@ enum stop {
 	STOP_ODD,     /* path was taken, but does more than to lead on; pos is where it begins */
 };
 
-static inline uint64_t eight(const uint8_t *p)
-{
-	uint64_t v = load_u64(p, false);
-
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap64(v);
-}
-
 /** How many of the bytes @p x, the first lowest, are packets of atoms: 11xxxxxx. */
 static inline unsigned int nr_atom_packets(uint64_t x)
 {
@@ -136,10 +129,6 @@ static inline unsigned int nr_atom_packets(uint64_t x)
 
 	return others ? (unsigned int)__builtin_ctzll(others) / 8 : 8;
 }
-
-static const uint64_t first_bytes[FLOW_PATH_LETTERS + 1] = {
-	0, ALL >> 56, ALL >> 48, ALL >> 40, ALL >> 32, ALL >> 24, ALL >> 16, ALL >> 8, ALL,
-};
 
 static inline uint64_t address_of(const struct form *form, const uint64_t older[3], uint64_t next)
 {
@@ -183,14 +172,14 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 	uint8_t rest = s->rest;
 
 	while (pos <= last && (is_counting || items <= last_item)) {
-		uint64_t x = eight(pos), next;
+		uint64_t x = load_le64(pos), next;
 
 		if (__builtin_expect(rest, 0))
 			x = (x & ~0xffull) | rest;
 		nr = nr_atom_packets(x);
-		next = eight(pos + nr + 1);
+		next = load_le64(pos + nr + 1);
 		form = &form_of[form_nrs[pos[nr]]][next >> 7 & 1];
-		atoms = x & first_bytes[nr];
+		atoms = x & flow_path_first_letters[nr];
 		to = address_of(form, older, next);
 		path = flow_path_find(&t, flow_path_slot(&t, space, start, atoms, to), from, atoms,
 				      to);
@@ -293,7 +282,7 @@ static void take_odd_path(struct etm_flow *f, struct scan *s)
 		s->older[0] = s->to;
 	}
 	if (s->at == FLOW_NO_BLOCK)
-		flow_leave(&f->flow, flow_path_items(&f->flow.paths, p)[more->nr_items - 1] >> 1);
+		flow_leave(&f->flow, flow_path_last_block(&f->flow.paths, p));
 }
 
 /** Atoms follow an indirect branch: its target is on the return stack. */
@@ -417,7 +406,7 @@ static size_t address_at(const struct etm_flow *f, const uint8_t *p, size_t left
 	uint64_t next, older[3];
 
 	memcpy(bytes, p, left < MOST_BYTES ? left : MOST_BYTES);
-	next = eight(bytes + 1);
+	next = load_le64(bytes + 1);
 	form = &forms[f->packets.is_aarch64][f->forms[*p]][next >> 7 & 1];
 	if (!form->bytes || form->bytes > left)
 		return 0;

@@ -161,6 +161,18 @@ static void make_room(struct flow *f)
 	flow_limit_cache(f);
 }
 
+/** One path, which may be new. @return false: there is none. */
+static bool take_next(struct ipt_flow *f, struct bytes *in)
+{
+	unsigned int nr;
+
+	ipt_skip_pads(f, in);
+	nr = bytes_left(in) < IPT_SCAN_BYTES ? 0 : take_path(f, in->pos);
+	in->pos += nr;
+	f->packets.offset += nr;
+	return nr;
+}
+
 void ipt_fast_decode(struct ipt_flow *f, struct bytes *in)
 {
 	struct flow *flow = &f->flow;
@@ -169,22 +181,11 @@ void ipt_fast_decode(struct ipt_flow *f, struct bytes *in)
 		return;
 	while (bytes_left(in) >= IPT_SCAN_BYTES && is_still_fast(f)) {
 		const uint8_t *before = in->pos;
-		unsigned int nr;
 
 		if (!flow->is_popping && flow->at != FLOW_NO_BLOCK)
 			ipt_scan(f, in);
-		make_room(flow);
-		if (in->pos != before)
-			continue;
-		ipt_skip_pads(f, in);
-		if (bytes_left(in) < IPT_SCAN_BYTES)
+		if (in->pos == before && !take_next(f, in))
 			return;
-		nr = take_path(f, in->pos);
-		if (!nr)
-			return;
-		in->pos += nr;
-		f->packets.offset += nr;
-		ipt_skip_pads(f, in);
 		make_room(flow);
 	}
 }

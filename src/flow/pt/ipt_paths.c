@@ -110,19 +110,10 @@ static inline unsigned int nr_in_row(uint32_t bits, unsigned int most)
 	return (unsigned int)__builtin_ctz(~bits | 1u << most);
 }
 
-static const uint64_t first_bytes[FLOW_PATH_LETTERS + 1] = {
-	0, ALL >> 56, ALL >> 48, ALL >> 40, ALL >> 32, ALL >> 24, ALL >> 16, ALL >> 8, ALL,
-};
-
 /** @p at after up to IPT_SCAN_PADS of padding. */
 static inline const uint8_t *skip_pads(const uint8_t *at)
 {
-	uint64_t x = load_le64(at);
-
-	if (x)
-		return at + (unsigned int)__builtin_ctzll(x) / 8;
-	x = load_le64(at + 8);
-	return at + (x ? 8 + (unsigned int)__builtin_ctzll(x) / 8 : IPT_SCAN_PADS);
+	return at + nr_in_row(marks_of(at).pads, IPT_SCAN_PADS);
 }
 
 static inline const struct form *read_address(const uint8_t *at, const uint8_t *form_nrs,
@@ -165,7 +156,7 @@ static __attribute__((always_inline)) inline const struct form *read_piece(const
 		s = shape_of(
 			(struct marks){m.pads | next.pads << MARKED, m.tnts | next.tnts << MARKED});
 	}
-	ret->key = load_le64(pos + s.letters) & first_bytes[s.nr_letters];
+	ret->key = load_le64(pos + s.letters) & flow_path_first_letters[s.nr_letters];
 	ret->nr_letters = (uint8_t)s.nr_letters;
 	return read_address(pos + s.end, form_nrs, last_ip, ret);
 }
@@ -234,18 +225,13 @@ static inline struct begin begin_again(const struct ipt_flow *f, const uint8_t *
 	const uint8_t *at = skip_pads(pos);
 	const struct form *form = &forms[f->begins[*at]];
 	uint64_t ip = address_of(form, p->to, load_le64(at + 1));
-	const struct flow_block *b = &flow->blocks.all.data[p->next];
 
 	if (!form->bytes || ip >> 63 != flow->context.x86.is_kernel)
 		return (struct begin){at, form, ip, FLOW_NO_BLOCK};
-	if (p->next == FLOW_NO_BLOCK || b->start != ip || b->space != flow->space)
+	if (p->next == FLOW_NO_BLOCK || flow->blocks.all.data[p->next].start != ip ||
+	    flow->blocks.all.data[p->next].space != flow->space)
 		p->next = flow_blocks_find(&flow->blocks, flow->space, ipt_isa(f), ip);
 	return (struct begin){at, form, ip, p->next};
-}
-
-static uint32_t last_block_of(const struct flow *f, const struct flow_path *p)
-{
-	return flow_path_items(&f->paths, p)[flow_path_more(&f->paths, p)->nr_items - 1] >> 1;
 }
 
 /** Is something left on the return stack after @p p? */
@@ -338,7 +324,7 @@ static __attribute__((always_inline)) inline void scan(struct ipt_flow *f, struc
 			at = path->next;
 			with_address = NULL;
 			if (at == FLOW_NO_BLOCK)
-				returning = last_block_of(flow, path);
+				returning = flow_path_last_block(&t, path);
 			else
 				start = blocks[at].start;
 			continue;
