@@ -413,6 +413,22 @@ static void time_at_psb(void)
 	      "time does not go back where a PSB+ corrects it");
 }
 
+/** Cycles are counted from an MTC on only if CYC comes right before it. */
+static void time_after_branch(void)
+{
+	begin(1000);
+	put((struct ipt_packet){.kind = IPT_TSC, .tsc = 2000});
+	put((struct ipt_packet){.kind = IPT_TMA});
+	put_cyc(30);
+	put_branches(1);
+	put((struct ipt_packet){.kind = IPT_MTC, .mtc = 1});
+	put_cyc(5);
+	put_branches(1);
+	for (int i = 0; i < 200; i++)
+		put_kind(IPT_PAD);
+	check("at 1000 on 1000 3 at 2000 1 at 2800 1 ", "a branch between CYC and MTC");
+}
+
 /** A count is that of the oldest bit of the TNT after it, or of the TIP. */
 static void cycles(void)
 {
@@ -667,6 +683,7 @@ int main(void)
 	overflow_without_fup();
 	tma_of_guest();
 	time_at_psb();
+	time_after_branch();
 	cycles();
 	pebs();
 	places();

@@ -140,9 +140,7 @@ void ipt_skip_pads(struct ipt_flow *f, struct bytes *in)
 	while (at < in->end && !*at)
 		at++;
 	f->flow.totals.nr_packets += (uint64_t)(at - in->pos);
-	f->packets.offset += (uint64_t)(at - in->pos);
-	f->clock.is_after_cyc = f->is_mode_last = false;
-	in->pos = at;
+	ipt_took(f, in, (size_t)(at - in->pos));
 }
 
 /** What a path can change of may_take_path(). */
@@ -168,8 +166,8 @@ static bool take_next(struct ipt_flow *f, struct bytes *in)
 
 	ipt_skip_pads(f, in);
 	nr = bytes_left(in) < IPT_SCAN_BYTES ? 0 : take_path(f, in->pos);
-	in->pos += nr;
-	f->packets.offset += nr;
+	if (nr)
+		ipt_took(f, in, nr);
 	return nr;
 }
 

@@ -379,10 +379,8 @@ static void scan_end(struct ipt_flow *f, const struct scan *s, struct bytes *in)
 	if (flow->items)
 		flow->nr_items = (size_t)(s->items - flow->items);
 	flow_keep_path_edge(flow, s->with_address);
-	f->packets.offset += (uint64_t)(s->pos - in->pos);
+	ipt_took(f, in, (size_t)(s->pos - in->pos));
 	f->packets.last_ip = s->last_ip;
-	f->clock.is_after_cyc = f->is_mode_last = false;
-	in->pos = s->pos;
 	if (s->returning != FLOW_NO_BLOCK) {
 		flow_leave(flow, s->returning);
 		return;

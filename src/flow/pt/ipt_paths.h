@@ -25,6 +25,14 @@ struct ipt_piece {
 
 void ipt_scan_init(struct ipt_flow *f);
 
+/** @p nr bytes of @p in were TNTs, addresses and padding. */
+static inline void ipt_took(struct ipt_flow *f, struct bytes *in, size_t nr)
+{
+	in->pos += nr;
+	f->packets.offset += nr;
+	f->clock.is_after_cyc = f->is_mode_last = false;
+}
+
 /** At @p pos, of which IPT_SCAN_BYTES can be read. The letters of a long TNT are in @p ret
  * already. */
 void ipt_read_piece(const struct ipt_flow *f, const uint8_t *pos, struct ipt_piece *ret);
