@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/vec.h"
 
+#include <string.h>
+
 bool vec_grow_(void **data, size_t *cap, size_t want, size_t elem_size)
 {
 	size_t next = *cap ? *cap : 2; /* many stay that small: one name, one process per thread */
@@ -15,5 +17,14 @@ bool vec_grow_(void **data, size_t *cap, size_t want, size_t elem_size)
 		return false;
 	*data = p;
 	*cap = next;
+	return true;
+}
+
+bool vec_reach_(void **data, size_t *nr, size_t *cap, size_t want, size_t elem_size)
+{
+	if (want > *cap && !vec_grow_(data, cap, want, elem_size))
+		return false;
+	memset((char *)*data + *nr * elem_size, 0, (*cap - *nr) * elem_size);
+	*nr = *cap;
 	return true;
 }

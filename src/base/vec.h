@@ -18,6 +18,10 @@
 #define vec_reserve(v, n) \
  ((n) <= (v)->cap || vec_grow_((void **)&(v)->data, &(v)->cap, (n), sizeof(*(v)->data)))
 
+/** Make it have @p n elements or more; new ones are zero. @return as vec_reserve. */
+#define vec_reach(v, n) \
+ ((n) <= (v)->nr || vec_reach_((void **)&(v)->data, &(v)->nr, &(v)->cap, (n), sizeof(*(v)->data)))
+
 #define vec_push(v, ...) \
  (vec_reserve((v), (v)->nr + 1) ? ((v)->data[(v)->nr++] = (__VA_ARGS__), true) : false)
 
@@ -33,5 +37,6 @@
  for (__typeof__(&*(v)->data) p = (v)->data; (v)->nr && p < (v)->data + (v)->nr; p++)
 
 bool vec_grow_(void **data, size_t *cap, size_t want, size_t elem_size);
+bool vec_reach_(void **data, size_t *nr, size_t *cap, size_t want, size_t elem_size);
 
 #endif

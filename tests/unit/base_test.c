@@ -160,6 +160,13 @@ static void test_vec(void)
 	      "no memory: the vec is as it was");
 	mem_fail_after(UINT64_MAX);
 	CHECK(!vec_reserve(&v, SIZE_MAX / 2), "a size that overflows is refused");
+	v.nr = 2;
+	CHECK(vec_reach(&v, 50) && v.nr >= 50 && v.data[1] == 1 && !v.data[2] && !v.data[49],
+	      "new elements are zero, also where others were before");
+	mem_fail_after(0);
+	CHECK(vec_reach(&v, 50) && !vec_reach(&v, v.nr + 1) && v.data[1] == 1,
+	      "no memory: enough for those that are there");
+	mem_fail_after(UINT64_MAX);
 	vec_done(&v);
 }
 

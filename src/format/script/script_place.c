@@ -159,26 +159,13 @@ void script_place_text(struct buf *b, const struct script_place_style *style,
 	add_place(b, style, loc, outermost, false);
 }
 
-static bool reach(struct script_places *p, uint32_t id)
-{
-	size_t had = p->of_loc.nr;
-
-	if (id < had)
-		return true;
-	if (!vec_reserve(&p->of_loc, (size_t)id + 1))
-		return false;
-	p->of_loc.nr = p->of_loc.cap;
-	memset(p->of_loc.data + had, 0, (p->of_loc.nr - had) * sizeof(*p->of_loc.data));
-	return true;
-}
-
 void script_places_add(struct script_places *p, script_place_make *make,
 		       const struct script_place_style *style, const struct ana_loc *loc,
 		       struct buf *out)
 {
 	struct script_place *e;
 
-	if (!reach(p, loc->id)) {
+	if (!vec_reach(&p->of_loc, (size_t)loc->id + 1)) {
 		make(out, style, loc);
 		return;
 	}

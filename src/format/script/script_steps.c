@@ -47,19 +47,6 @@ void script_steps_done(struct script_steps *s)
 	vec_done(&s->all);
 }
 
-static bool reach(struct script_steps *s, size_t nr)
-{
-	size_t had = s->all.nr;
-
-	if (nr <= had)
-		return true;
-	if (!vec_reserve(&s->all, nr))
-		return false;
-	s->all.nr = s->all.cap;
-	memset(s->all.data + had, 0, (s->all.nr - had) * sizeof(*s->all.data));
-	return true;
-}
-
 void script_steps_mark(struct script_text *t, size_t from, bool is_inner)
 {
 	struct script_steps *s = &t->steps;
@@ -231,7 +218,7 @@ enum clew_err script_add_steps(struct script_text *t, const struct ana_batch *b,
 		return CLEW_OK;
 	if (s->text.nr > MAX_TEXT_BYTES)
 		script_steps_forget(s);
-	is_kept = set_start(t, e, b, ev, &start) && reach(s, b->nr_steps);
+	is_kept = set_start(t, e, b, ev, &start) && vec_reach(&s->all, b->nr_steps);
 	for (size_t i = 0; i < ev->steps->nr && err == CLEW_OK; i++) {
 		if (is_kept)
 			add(t, b, ev, i, &start);

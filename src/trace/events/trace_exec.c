@@ -271,11 +271,9 @@ static struct block_locs *locs_of(struct trace_synth *s, uint32_t block)
 {
 	if (block == TRACE_NO_BLOCK)
 		return NULL;
-	while (s->locs.nr <= block) {
-		if (!vec_push(&s->locs, (struct block_locs){NULL, NULL})) {
-			s->events->err = CLEW_NO_MEMORY;
-			return NULL;
-		}
+	if (!vec_reach(&s->locs, (size_t)block + 1)) {
+		s->events->err = CLEW_NO_MEMORY;
+		return NULL;
 	}
 	return &s->locs.data[block];
 }

@@ -42,15 +42,9 @@ static struct trace_run_block block_of(const struct trace_synth *s, const struct
 const struct trace_run_block *trace_runs_add(struct trace_synth *s, const struct flow_batch *b,
 					     uint32_t number)
 {
-	size_t had = s->runs.nr;
-
-	if (number >= had) {
-		if (!vec_reserve(&s->runs, (size_t)number + 1)) {
-			s->events->err = CLEW_NO_MEMORY;
-			return NULL;
-		}
-		s->runs.nr = s->runs.cap;
-		memset(s->runs.data + had, 0, (s->runs.nr - had) * sizeof(*s->runs.data));
+	if (!vec_reach(&s->runs, (size_t)number + 1)) {
+		s->events->err = CLEW_NO_MEMORY;
+		return NULL;
 	}
 	if (!s->runs.data[number].is_known)
 		s->runs.data[number] = block_of(s, &b->blocks[number], number);
