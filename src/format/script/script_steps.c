@@ -118,9 +118,19 @@ static void keep(struct script_steps *s, struct script_step *step, const char *l
 	step->bytes = (uint16_t)(s->text.nr - step->at);
 }
 
-/** @p x: its event. */
-static void make(struct script_text *t, const struct ana_step_event *x, const struct start *start,
-		 struct script_step *step)
+/** By itself. */
+static void add_whole(struct script_text *t, const struct ana_batch *b, const struct ana_event *ev,
+		      size_t i)
+{
+	struct ana_step_event x;
+
+	ana_step_event(b, ev, i, &x);
+	script_add_sample(t, &x.event);
+}
+
+/** The line of the @p i-th of @p ev's steps. */
+static void make(struct script_text *t, const struct ana_batch *b, const struct ana_event *ev,
+		 size_t i, const struct start *start, struct script_step *step)
 {
 	struct script_steps *s = &t->steps;
 	size_t from = t->out.nr, bytes;
@@ -128,7 +138,7 @@ static void make(struct script_text *t, const struct ana_step_event *x, const st
 	*step = (struct script_step){.is = STEP_HIDDEN};
 	s->made = step;
 	s->from = from + start->bytes;
-	script_add_sample(t, &x->event);
+	add_whole(t, b, ev, i);
 	s->made = NULL;
 	bytes = t->out.nr - from;
 	t->out.nr = from;
@@ -181,28 +191,13 @@ static void add(struct script_text *t, const struct ana_batch *b, const struct a
 		size_t i, const struct start *start)
 {
 	struct script_step *step = &t->steps.all.data[ev->steps->ids[i]];
-	struct ana_step_event x;
 
-	if (step->is == STEP_UNKNOWN) {
-		ana_step_event(b, ev, i, &x);
-		make(t, &x, start, step);
-	}
-	if (step->is == STEP_SHOWN) {
+	if (step->is == STEP_UNKNOWN)
+		make(t, b, ev, i, start, step);
+	if (step->is == STEP_SHOWN)
 		put(t, start, step, ev->steps->depths[i]);
-	} else if (step->is == STEP_LONG) {
-		ana_step_event(b, ev, i, &x);
-		script_add_sample(t, &x.event);
-	}
-}
-
-/** Each by itself. */
-static void add_whole(struct script_text *t, const struct ana_batch *b, const struct ana_event *ev,
-		      size_t i)
-{
-	struct ana_step_event x;
-
-	ana_step_event(b, ev, i, &x);
-	script_add_sample(t, &x.event);
+	else if (step->is == STEP_LONG)
+		add_whole(t, b, ev, i);
 }
 
 enum clew_err script_add_steps(struct script_text *t, const struct ana_batch *b,
