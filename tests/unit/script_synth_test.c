@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/script/script_synth.h"
 
-#include "format/script/script_disasm.h"
+#include "isa/text/insn_text.h"
 #include "tap.h"
 
 enum { BRANCH = ANA_FLOW_BRANCH, CALL = BRANCH | ANA_FLOW_CALL, RETURN = BRANCH | ANA_FLOW_RETURN };
@@ -106,14 +106,15 @@ static void disassembly(void)
 		return;
 	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct ana_synth *y = &rows[i].insn;
+
 		buf_clear(&out);
-		CHECK(script_disasm_add(d, &out, &rows[i].insn, 0x1000), "an instruction");
+		CHECK(insn_text_add(d, (enum isa)y->isa, y->insn, y->insn_bytes, 0x1000, &out),
+		      "an instruction");
 		CHECK_STR(buf_cstr(&out), rows[i].text, "its text");
 	}
 	buf_clear(&out);
-	CHECK(!script_disasm_add(d, &out, &(struct ana_synth){.isa = ANA_A64, .insn_bytes = 4},
-				 0) &&
-		      !out.nr,
+	CHECK(!insn_text_add(d, ISA_A64, (const uint8_t[4]){0}, 4, 0, &out) && !out.nr,
 	      "bytes that are none");
 	insn_text_free(d);
 }

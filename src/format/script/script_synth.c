@@ -229,7 +229,8 @@ void script_add_insn(struct script_text *t, const struct script_evsel *e,
 	if (!t->disasm)
 		t->disasm = insn_text_new();
 	buf_str(b, "\t\t");
-	if (!t->disasm || !script_disasm_add(t->disasm, b, y, ev->sample->ip))
+	if (!t->disasm ||
+	    !insn_text_add(t->disasm, (enum isa)y->isa, y->insn, y->insn_bytes, ev->sample->ip, b))
 		buf_str(b, "(unknown)");
 }
 

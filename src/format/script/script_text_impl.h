@@ -2,11 +2,11 @@
 #ifndef FORMAT_SCRIPT_SCRIPT_TEXT_IMPL_H
 #define FORMAT_SCRIPT_SCRIPT_TEXT_IMPL_H
 
-#include "format/script/script_disasm.h"
 #include "format/script/script_parts.h"
 #include "format/script/script_place.h"
 #include "format/script/script_synth.h"
 #include "format/script/script_text.h"
+#include "isa/text/insn_text.h"
 
 /* What is fixed for all samples of one event. */
 struct script_evsel {
