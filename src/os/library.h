@@ -11,6 +11,11 @@
 
 struct os_library;
 
+/** The name of version @p major, a macro that is a number, of a library: "libfoo", 4 ->
+ * "libfoo.so.4". */
+#define OS_LIBRARY_NAME(library, major) library ".so." OS_LIBRARY_TEXT_(major)
+#define OS_LIBRARY_TEXT_(word)          #word
+
 /** @p name: with the version of its interface, "libfoo.so.4". It stays until the process ends.
  * @return NULL: not installed. */
 struct os_library *os_library_load(const char *name);

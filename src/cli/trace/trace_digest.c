@@ -7,7 +7,7 @@
 #include "format/trace/trace_addresses.h"
 #include "trace/pt_decoder.h"
 
-enum { NR_IDS = 128, SHA_BYTES = 32 };
+enum { NR_IDS = 128 };
 
 /** One trace ID, in all sessions; or one AUX ring, where the trace has no IDs. */
 struct id_digest {
@@ -89,7 +89,7 @@ static void put_hex(struct buf *out, const uint8_t *bytes, size_t nr)
 static bool put_line(const struct digest *d, const char *name, const struct id_digest *id,
 		     struct buf *out)
 {
-	uint8_t sum[SHA_BYTES];
+	uint8_t sum[TRACE_SHA256_BYTES];
 
 	if (!trace_sha256_end(id->by, id->sha, sum))
 		return false;

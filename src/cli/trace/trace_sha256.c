@@ -7,10 +7,8 @@
 #include "base/mem.h"
 #include "os/library.h"
 
-#define TEXT_OF(word)    #word
-#define LIBRARY(version) "libcrypto.so." TEXT_OF(version)
 #ifdef OPENSSL_SHLIB_VERSION
-# define NAME LIBRARY(OPENSSL_SHLIB_VERSION)
+# define NAME OS_LIBRARY_NAME("libcrypto", OPENSSL_SHLIB_VERSION)
 #else
 # define NAME "libcrypto.so." SHLIB_VERSION_NUMBER
 #endif
@@ -66,7 +64,7 @@ bool trace_sha256_add(const struct trace_sha256 *s, void *digest, const void *da
 	return s->update(digest, data, size) == 1;
 }
 
-bool trace_sha256_end(const struct trace_sha256 *s, void *digest, uint8_t ret[32])
+bool trace_sha256_end(const struct trace_sha256 *s, void *digest, uint8_t ret[TRACE_SHA256_BYTES])
 {
 	return s->final(digest, ret, NULL) == 1;
 }

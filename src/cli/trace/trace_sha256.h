@@ -10,6 +10,8 @@
 
 struct trace_sha256; /* the library's functions */
 
+enum { TRACE_SHA256_BYTES = 32 };
+
 /** NULL: not installed, or no memory. */
 struct trace_sha256 *trace_sha256_new(void);
 void trace_sha256_free(struct trace_sha256 *s);
@@ -17,7 +19,7 @@ void trace_sha256_free(struct trace_sha256 *s);
 /** One digest; NULL: no memory. */
 void *trace_sha256_begin(const struct trace_sha256 *s);
 bool trace_sha256_add(const struct trace_sha256 *s, void *digest, const void *data, size_t size);
-bool trace_sha256_end(const struct trace_sha256 *s, void *digest, uint8_t ret[32]);
+bool trace_sha256_end(const struct trace_sha256 *s, void *digest, uint8_t ret[TRACE_SHA256_BYTES]);
 /** NULL is fine. */
 void trace_sha256_drop(const struct trace_sha256 *s, void *digest);
 

@@ -7,9 +7,6 @@
 #ifdef CLEW_HAS_CAPSTONE
 # include <capstone/capstone.h>
 
-# define TEXT_OF(word)    # word
-# define LIBRARY(version) "libcapstone.so." TEXT_OF(version)
-
 struct functions {
 	__typeof__(cs_open) *open;
 	__typeof__(cs_close) *close;
@@ -48,7 +45,7 @@ static bool open_isa(struct insn_text *t, enum isa isa)
 
 static bool load(struct functions *f)
 {
-	struct os_library *l = os_library_load(LIBRARY(CS_API_MAJOR));
+	struct os_library *l = os_library_load(OS_LIBRARY_NAME("libcapstone", CS_API_MAJOR));
 
 	return l && os_library_function(l, "cs_open", &f->open) &&
 	       os_library_function(l, "cs_close", &f->close) &&
