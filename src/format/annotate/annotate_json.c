@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "format/json_put.h"
+#include "format/sink_flush.h"
 
 enum { VERSION = 1, FLUSH_BYTES = 64 << 10 };
 
@@ -13,14 +14,8 @@ static struct json_put resume(struct annotate_json *j)
 
 static enum clew_err pause_at(struct annotate_json *j, const struct json_put *p, size_t least)
 {
-	enum clew_err err = j->out.is_failed ? CLEW_NO_MEMORY : CLEW_OK;
-
 	j->needs_comma = p->needs_comma;
-	if (err == CLEW_OK && j->out.nr > least) {
-		err = j->sink->write(j->sink->ctx, j->out.data, j->out.nr);
-		buf_clear(&j->out);
-	}
-	return err;
+	return sink_flush(j->sink, &j->out, least);
 }
 
 void annotate_json_done(struct annotate_json *j)

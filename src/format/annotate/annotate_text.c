@@ -6,6 +6,7 @@
 
 #include "base/escape.h"
 #include "format/annotate/jump_lanes.h"
+#include "format/sink_flush.h"
 
 enum { FLUSH_BYTES = 64 << 10, TAB = 8, SHARE_WIDTH = 8, COUNT_WIDTH = 11, FLOW_WIDTH = 12 };
 
@@ -17,17 +18,6 @@ struct writer {
 	struct buf out;
 	unsigned int address_digits;
 };
-
-static enum clew_err flush(struct writer *w, size_t least)
-{
-	enum clew_err err = w->out.is_failed ? CLEW_NO_MEMORY : CLEW_OK;
-
-	if (err == CLEW_OK && w->out.nr > least) {
-		err = w->sink->write(w->sink->ctx, w->out.data, w->out.nr);
-		buf_clear(&w->out);
-	}
-	return err;
-}
 
 /* As perf colours them. */
 static const char *colour_of(const struct writer *w, double share)
@@ -329,7 +319,7 @@ static enum clew_err put_all(struct writer *w)
 		}
 		line = at;
 		put_insn(w, i);
-		err = flush(w, FLUSH_BYTES);
+		err = sink_flush(w->sink, &w->out, FLUSH_BYTES);
 	}
 	return err;
 }
@@ -356,7 +346,7 @@ enum clew_err annotate_text(const struct annotation *a, const struct annotate_te
 		put_titles(&w);
 		err = put_all(&w);
 		if (err == CLEW_OK)
-			err = flush(&w, 0);
+			err = sink_flush(sink, &w.out, 0);
 	}
 	jump_lanes_done(&w.lanes);
 	buf_done(&w.out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "format/json_put.h"
+#include "format/sink_flush.h"
 
 enum { VERSION = 1, FLUSH_BYTES = 64 << 10, SYM_AT = 4 /* after "[k] " */ };
 
@@ -23,20 +24,6 @@ const char *diff_norm_name(enum report_diff_norm n)
 	};
 
 	return names[n];
-}
-
-static enum clew_err flush(const struct diff_writer *d, bool is_end)
-{
-	struct buf *out = d->j->out;
-	enum clew_err err = CLEW_OK;
-
-	if (out->is_failed)
-		return CLEW_NO_MEMORY;
-	if (out->nr && (is_end || out->nr >= FLUSH_BYTES)) {
-		err = d->sink->write(d->sink->ctx, out->data, out->nr);
-		buf_clear(out);
-	}
-	return err;
 }
 
 static void put_double(struct json_put *j, const char *key, double v)
@@ -192,7 +179,7 @@ static enum clew_err put_table(const struct diff_writer *d, const struct diff_ta
 	json_open(d->j, '[');
 	for (size_t r = 0; r < t->diff.nr_shown && err == CLEW_OK; r++) {
 		put_row(d, t, &t->diff.rows.data[r]);
-		err = flush(d, false);
+		err = sink_flush(d->sink, d->j->out, FLUSH_BYTES);
 	}
 	json_close(d->j, ']');
 	json_close(d->j, '}');
@@ -232,7 +219,7 @@ enum clew_err diff_json(const struct diff_feed *feed, const struct diff_input *i
 	err = put_tables(&d);
 	json_close(&j, '}');
 	buf_char(&out, '\n');
-	err = err == CLEW_OK ? flush(&d, true) : err;
+	err = err == CLEW_OK ? sink_flush(sink, &out, 0) : err;
 	buf_done(&out);
 	return err;
 }

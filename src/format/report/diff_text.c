@@ -7,6 +7,7 @@
 #include "base/text_columns.h"
 #include "format/report/diff_json.h"
 #include "format/report/report_text_impl.h"
+#include "format/sink_flush.h"
 
 enum {
 	FLUSH_BYTES = 64 << 10,
@@ -31,18 +32,11 @@ struct diff_writer {
 	unsigned int value_columns;
 };
 
-static enum clew_err flush(struct diff_writer *d, bool is_end)
+static enum clew_err flush(struct diff_writer *d, size_t least)
 {
-	struct buf *out = &d->w.out;
-	enum clew_err err = CLEW_OK;
-
-	if (out->is_failed || d->w.cell.is_failed)
+	if (d->w.cell.is_failed)
 		return CLEW_NO_MEMORY;
-	if (out->nr && (is_end || out->nr >= FLUSH_BYTES)) {
-		err = d->w.sink->write(d->w.sink->ctx, out->data, out->nr);
-		buf_clear(out);
-	}
-	return err;
+	return sink_flush(d->w.sink, &d->w.out, least);
 }
 
 /* --- Numbers. --- */
@@ -327,10 +321,10 @@ static enum clew_err put_table(struct diff_writer *d)
 	}
 	for (size_t r = 0; r < d->table->diff.nr_shown && err == CLEW_OK; r++) {
 		put_row(d, &d->table->diff.rows.data[r], widths);
-		err = flush(d, false);
+		err = flush(d, FLUSH_BYTES);
 	}
 	buf_char(&d->w.out, '\n');
-	return err == CLEW_OK ? flush(d, true) : err;
+	return err == CLEW_OK ? flush(d, 0) : err;
 }
 
 enum clew_err diff_text_table(const struct diff_feed *f, const struct diff_table *t,
