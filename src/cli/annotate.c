@@ -9,6 +9,7 @@
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
+#include "cli/common/terminal_text.h"
 #include "cli/itrace.h"
 #include "format/annotate/annotate_json.h"
 #include "format/annotate/annotate_text.h"
@@ -37,25 +38,15 @@ struct annotate {
 
 /* --- options --- */
 
-static bool is_colored(const struct annotate *n)
-{
-	if (!n->color || !strcmp(n->color, "auto"))
-		return cli_is_terminal();
-	return !strcmp(n->color, "always");
-}
-
 static int check(const struct annotate *n)
 {
-	if (n->color && strcmp(n->color, "always") != 0 && strcmp(n->color, "never") != 0 &&
-	    strcmp(n->color, "auto") != 0) {
-		cli_error("--stdio-color is always, never or auto, not '%s'", n->color);
-		return CLI_USAGE;
-	}
-	if (n->is_json && n->is_stdio) {
+	int status = cli_check_color(n->color);
+
+	if (status < 0 && n->is_json && n->is_stdio) {
 		cli_error("--json and --stdio exclude each other");
 		return CLI_USAGE;
 	}
-	return -1;
+	return status;
 }
 
 /* @return the exit status where the command is to end now, else -1. */
@@ -377,7 +368,7 @@ static int show(struct annotate *n)
 	n->opts.machine = machine_of(analyze_file(n->analysis));
 	n->opts.text = insn_text_new();
 	n->opts.no_lines = n->text.no_source && !n->is_json;
-	n->text.is_colored = is_colored(n);
+	n->text.is_colored = cli_is_colored(n->color);
 	n->out = cli_stdout_sink(&n->out_diag);
 	cli_progress_begin("reading lines", 0);
 	cli_pager_start();

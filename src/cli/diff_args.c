@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/common/message.h"
+#include "cli/common/terminal_text.h"
 
 static const double largest = 1e15; /* weights and limits */
 
@@ -233,15 +234,6 @@ static int take_paths(struct diff_args *a, int nr, char **words)
 	return -1;
 }
 
-static int check_color(const struct diff_args *a)
-{
-	if (!a->color || !strcmp(a->color, "always") || !strcmp(a->color, "never") ||
-	    !strcmp(a->color, "auto"))
-		return -1;
-	cli_error("--stdio-color is always, never or auto, not '%s'", a->color);
-	return CLI_USAGE;
-}
-
 int diff_args_parse(struct diff_args *a, int argc, char **argv)
 {
 	int at, status;
@@ -263,6 +255,6 @@ int diff_args_parse(struct diff_args *a, int argc, char **argv)
 		cli_error("--json and -t exclude each other");
 		return CLI_USAGE;
 	}
-	status = check_color(a);
+	status = cli_check_color(a->color);
 	return status < 0 ? take_paths(a, argc - at, argv + at) : status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "cli/common/message.h"
+#include "cli/common/terminal_text.h"
 
 enum {
 	MAX_WORD = 64,
@@ -546,7 +547,7 @@ static void set_default_depth(struct report_args *a)
 
 int report_args_parse(struct report_args *a, int argc, char **argv)
 {
-	int at;
+	int at, status;
 
 	*a = (struct report_args){.has_children = true, .in.takes_snapshot = true};
 	a->table.graph.min_share = default_share;
@@ -560,10 +561,6 @@ int report_args_parse(struct report_args *a, int argc, char **argv)
 	report_args_set_sort(a, false);
 	if (a->is_quiet)
 		cli_set_quiet();
-	if (a->color && strcmp(a->color, "always") != 0 && strcmp(a->color, "never") != 0 &&
-	    strcmp(a->color, "auto") != 0) {
-		cli_error("--stdio-color is always, never or auto, not '%s'", a->color);
-		return CLI_USAGE;
-	}
-	return choose_output(a);
+	status = cli_check_color(a->color);
+	return status < 0 ? choose_output(a) : status;
 }

@@ -4,7 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/common/message.h"
 #include "cli/common/pager.h"
+
+int cli_check_color(const char *when)
+{
+	if (!when || !strcmp(when, "always") || !strcmp(when, "never") || !strcmp(when, "auto"))
+		return -1;
+	cli_error("--stdio-color is always, never or auto, not '%s'", when);
+	return CLI_USAGE;
+}
 
 bool cli_is_colored(const char *when)
 {

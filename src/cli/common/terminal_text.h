@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 
+/** @return -1: cli_is_colored() takes @p when; else CLI_USAGE, after a message. */
+int cli_check_color(const char *when);
+
 /** Is output to have colours? @p when: "always", "never", "auto", or NULL, the same as that. */
 bool cli_is_colored(const char *when);
 
