@@ -18,12 +18,6 @@ void ann_counts_done(struct ann_counts *c)
 	budget_account_done(&c->account);
 }
 
-static void add(struct ann_weight *w, const struct ann_weight *more)
-{
-	w->nr += more->nr;
-	w->period += more->period;
-}
-
 static struct ann_event *event_of(struct ann_counts *c, const struct perf_evsel *evsel)
 {
 	while (c->events.nr <= evsel->index) {
@@ -106,7 +100,7 @@ static enum clew_err add_cell(struct ann_counts *c, const struct ann_cell *cell)
 		return CLEW_NO_MEMORY;
 	slot = slot_of(c, cell->rel, cell->symbol, cell->event);
 	if (*slot) {
-		add(&c->cells.data[*slot - 1].weight, &cell->weight);
+		ann_weight_add(&c->cells.data[*slot - 1].weight, &cell->weight);
 		return CLEW_OK;
 	}
 	if (c->cells.nr >= UINT32_MAX - 1 ||
@@ -127,7 +121,7 @@ static enum clew_err count(struct ann_counts *c, const struct ana_event *e,
 	if (err == CLEW_OK && c->symbols.data[cell.symbol].is_wanted)
 		err = add_cell(c, &cell);
 	if (err == CLEW_OK)
-		add(&c->symbols.data[cell.symbol].weight, w);
+		ann_weight_add(&c->symbols.data[cell.symbol].weight, w);
 	return err;
 }
 
@@ -139,12 +133,12 @@ static enum clew_err take(struct ann_counts *c, const struct ana_event *e)
 
 	if (!ev)
 		return CLEW_NO_MEMORY;
-	add(&ev->weight, &w);
+	ann_weight_add(&ev->weight, &w);
 	ev->is_traced |= e->synth || e->op;
 	if (e->loc && e->loc->sym && e->loc->dso)
 		err = count(c, e, &w);
 	if (err == CLEW_LIMIT) {
-		add(&c->no_room, &w);
+		ann_weight_add(&c->no_room, &w);
 		err = CLEW_OK;
 	}
 	return err;

@@ -16,6 +16,12 @@ struct ann_weight {
 	uint64_t nr, period;
 };
 
+static inline void ann_weight_add(struct ann_weight *to, const struct ann_weight *more)
+{
+	to->nr += more->nr;
+	to->period += more->period;
+}
+
 struct ann_counts_opts {
 	const char *symbol; /* as shown, or as linked: addresses of these alone; NULL: of all */
 	const char *dso;    /* path or last part of it: symbols of this file alone; NULL: of all */

@@ -68,12 +68,6 @@ static bool add_bare(struct annotation *a, const struct ann_counts *c, const str
 	return true;
 }
 
-static void add_weight(struct ann_weight *to, const struct ann_weight *w)
-{
-	to->nr += w->nr;
-	to->period += w->period;
-}
-
 /** To the instruction that covers each address, as a sampled one may lie inside. */
 static bool weigh(struct annotation *a, const struct ann_counts *c, const struct ann_symbol *s)
 {
@@ -89,8 +83,8 @@ static bool weigh(struct annotation *a, const struct ann_counts *c, const struct
 
 		if (column == a->columns.nr || !after)
 			continue;
-		add_weight(&a->weights[(after - 1) * a->columns.nr + column], &cell->weight);
-		add_weight(&a->columns.data[column].weight, &cell->weight);
+		ann_weight_add(&a->weights[(after - 1) * a->columns.nr + column], &cell->weight);
+		ann_weight_add(&a->columns.data[column].weight, &cell->weight);
 	}
 	return true;
 }

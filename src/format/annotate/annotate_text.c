@@ -238,10 +238,8 @@ static struct ann_weight sum_of(const struct writer *w, size_t first, size_t col
 	struct ann_weight sum = {0};
 
 	for (size_t i = first;
-	     i < a->insns.nr && a->insns.data[i].line == a->insns.data[first].line; i++) {
-		sum.nr += annotation_weight(a, i, column)->nr;
-		sum.period += annotation_weight(a, i, column)->period;
-	}
+	     i < a->insns.nr && a->insns.data[i].line == a->insns.data[first].line; i++)
+		ann_weight_add(&sum, annotation_weight(a, i, column));
 	return sum;
 }
 
