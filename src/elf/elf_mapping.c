@@ -9,10 +9,9 @@ static char letter_of(struct bytes names, uint32_t offset)
 {
 	const char *s = (const char *)names.pos + offset;
 
-	if (offset >= bytes_left(&names) || bytes_left(&names) - offset < 3 || s[0] != '$' ||
-	    !s[1] || !strchr("adtx", s[1]) || (s[2] && s[2] != '.'))
+	if (offset >= bytes_left(&names) || bytes_left(&names) - offset < 3)
 		return 0;
-	return s[1];
+	return elf_mapping_kind(s);
 }
 
 static int by_address(const void *a, const void *b)

@@ -2,6 +2,8 @@
 #ifndef ELF_ELF_MAPPING_H
 #define ELF_ELF_MAPPING_H
 
+#include <string.h>
+
 #include "elf/elf_file.h"
 
 /** From an address on: 'x' A64, 'a' A32, 't' T32, 'd' data. */
@@ -9,6 +11,14 @@ struct elf_mapping {
 	uint64_t at; /* linked address */
 	char kind;
 };
+
+/** Of an Arm file: the kind of mapping symbol that is named so; 0: @p name is none. */
+static inline char elf_mapping_kind(const char *name)
+{
+	return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.')
+		     ? name[1]
+		     : 0;
+}
 
 /**
  * The mapping symbols ($x, $a, $t, $d) of an Arm file in [@p start, @p end), and before them the

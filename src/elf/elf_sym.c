@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "elf/elf_mapping.h"
 #include "elf/elf_plt.h"
 
 /** A symbol table and its strings. */
@@ -80,9 +81,7 @@ static bool is_label(const GElf_Sym *s)
 /** $a, $d, $t, $x mark code and data inside Arm functions: they name nothing. */
 static bool is_arm_mapping_symbol(const struct elf_file *f, const char *name)
 {
-	if (f->machine != EM_ARM && f->machine != EM_AARCH64)
-		return false;
-	return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
+	return (f->machine == EM_ARM || f->machine == EM_AARCH64) && elf_mapping_kind(name);
 }
 
 static bool is_code_or_data(const char *section)
