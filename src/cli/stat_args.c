@@ -47,12 +47,20 @@ static const char *const default_events[] = {
 	"L1-dcache-prefetches,L1-dcache-prefetch-misses",
 };
 
+static bool has_tasks(const struct rec_options *o)
+{
+	return o->pids || o->tids || o->user;
+}
+
+static bool is_wide(const struct rec_options *o)
+{
+	return !has_tasks(o) && (o->is_system_wide || o->cpus || !o->argv);
+}
+
 static int add_default_events(struct stat_args *a)
 {
-	const struct rec_options *o = &a->o;
-	bool is_wide =
-		!o->pids && !o->tids && !o->user && (o->is_system_wide || o->cpus || !o->argv);
-	int status = event_args_add(&a->events, is_wide ? "cpu-clock" : "task-clock", false);
+	const char *clock = is_wide(&a->o) ? "cpu-clock" : "task-clock";
+	int status = event_args_add(&a->events, clock, false);
 
 	for (size_t i = 0; i < sizeof(default_events) / sizeof(*default_events); i++)
 		if (status == CLI_OK && i <= a->detail)
@@ -71,20 +79,16 @@ static bool check_range(const char *option, uint64_t value, uint64_t least, uint
 
 static int settle_parts(struct stat_args *a)
 {
-	const struct rec_options *o = &a->o;
-	bool has_tasks = o->pids || o->tids || o->user;
-	bool is_wide = !has_tasks && (o->is_system_wide || o->cpus || !o->argv);
-
 	if (a->by_cpu + a->by_core + a->by_socket + a->by_thread > 1) {
 		cli_error("-A, --per-core, --per-socket and --per-thread exclude each other");
 		return CLI_USAGE;
 	}
-	if ((a->by_cpu || a->by_core || a->by_socket) && !is_wide) {
+	if ((a->by_cpu || a->by_core || a->by_socket) && !is_wide(&a->o)) {
 		cli_error("-A, --per-core and --per-socket need -a or -C: tasks are counted "
 			  "wherever they run");
 		return CLI_USAGE;
 	}
-	if (a->by_thread && !has_tasks) {
+	if (a->by_thread && !has_tasks(&a->o)) {
 		cli_error("--per-thread needs running tasks: -p, -t or -u");
 		return CLI_USAGE;
 	}

@@ -14,7 +14,7 @@ struct stat_args {
 	struct stat_style style;
 	const char *output; /* NULL: standard error */
 	uint64_t nr_runs, interval_ms, timeout_ms;
-	bool is_appended, is_null, has_groups, is_scaled, is_json, is_quiet, has_repeats;
+	bool is_appended, is_null, has_groups, is_scaled, is_json, is_quiet;
 	bool by_cpu, by_core, by_socket, by_thread;
 	unsigned int detail, verbose;
 };
