@@ -71,24 +71,12 @@ static int compare(const void *x, const void *y)
 	return 0;
 }
 
-static int cpu_at(const struct rec_target *t, size_t place)
-{
-	return t->cpus.data[place / t->tids.nr];
-}
-
-static struct count_part part_at(const struct rec_target *t, enum count_by by, size_t place)
-{
-	return part_of(by, cpu_at(t, place), t->tids.data[place % t->tids.nr]);
-}
-
-/* All parts in order, each once. @return how many. */
-static uint32_t fill_parts(const struct rec_target *t, enum count_by by, size_t nr_places,
-			   struct count_part *ret)
+/* @p all: of each place. @p ret: all parts in order, each once. @return how many. */
+static uint32_t sort_parts(const struct count_part *all, size_t nr_places, struct count_part *ret)
 {
 	uint32_t nr = 0;
 
-	for (size_t i = 0; i < nr_places; i++)
-		ret[i] = part_at(t, by, i);
+	memcpy(ret, all, nr_places * sizeof(*ret));
 	qsort(ret, nr_places, sizeof(*ret), compare);
 	for (size_t i = 0; i < nr_places; i++)
 		if (!nr || compare(&ret[nr - 1], &ret[i]) != 0)
@@ -127,17 +115,20 @@ enum clew_err count_parts_make(const struct rec_counters *c, struct counts *ret,
 {
 	const struct rec_target *t = c->target;
 	struct count_part *all = arena_alloc(&ret->memory, (c->nr_places + 1) * sizeof(*all));
+	struct count_part *sorted = arena_alloc(&ret->memory, (c->nr_places + 1) * sizeof(*sorted));
 	uint32_t nr, *part = arena_alloc(&ret->memory, (c->nr_places + 1) * sizeof(*part));
 
-	if (!all || !part)
+	if (!all || !sorted || !part)
 		return CLEW_NO_MEMORY;
-	nr = fill_parts(t, ret->by, c->nr_places, all);
+	for (size_t i = 0; i < c->nr_places; i++)
+		all[i] = part_of(ret->by, t->cpus.data[i / t->tids.nr],
+				 t->tids.data[i % t->tids.nr]);
+	nr = sort_parts(all, c->nr_places, sorted);
 	if (counts_make(ret, (uint32_t)c->list.nr, nr) != CLEW_OK)
 		return CLEW_NO_MEMORY;
-	memcpy(ret->parts, all, nr * sizeof(*all));
+	memcpy(ret->parts, sorted, nr * sizeof(*sorted));
 	for (size_t i = 0; i < c->nr_places; i++) {
-		struct count_part key = part_at(t, ret->by, i);
-		struct count_part *p = bsearch(&key, ret->parts, nr, sizeof(key), compare);
+		struct count_part *p = bsearch(&all[i], ret->parts, nr, sizeof(*p), compare);
 
 		part[i] = (uint32_t)(p - ret->parts);
 		p->nr_cpus += i % t->tids.nr == 0;
