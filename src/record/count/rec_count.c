@@ -45,8 +45,11 @@ static const struct rec_ui *ui_of(const struct run *r)
 static enum clew_err prepare(struct run *r, struct rec_error *error)
 {
 	const struct rec_options *o = r->options;
-	enum clew_err err = rec_target_resolve(&r->target, o, ui_of(r), error);
+	enum clew_err err = CLEW_OK;
 
+	/* Once: the table, which all runs share, has a part for each place. */
+	if (!r->target.tids.nr)
+		err = rec_target_resolve(&r->target, o, r->ui, error);
 	if (err != CLEW_OK || !o->argv)
 		return err;
 	err = rec_command_fork(&r->child, o, &r->result->exit_code, error);
@@ -297,7 +300,6 @@ static enum clew_err run_once(struct run *r, struct rec_error *error)
 	if (r->end_ns)
 		err = err == CLEW_OK ? finish(r, error) : err;
 	rec_counters_done(&r->counters);
-	rec_target_done(&r->target);
 	os_child_done(&r->child);
 	return err;
 }
@@ -334,6 +336,7 @@ enum clew_err rec_count_run(const struct rec_options *o, const struct rec_count_
 		begin_run(&r);
 		err = run_once(&r, error);
 	}
+	rec_target_done(&r.target);
 	os_signal_close(r.signal_fd);
 	return err;
 }
