@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "os/clock.h"
 #include "os/file.h"
@@ -12,6 +13,11 @@
 
 enum { TASK_CHECK_MS = 100, MAX_SLEEP_MS = 60000 };
 #define NS_PER_MS 1000000ull
+
+struct part_sum {
+	double value;
+	uint64_t enabled_ns, running_ns;
+};
 
 struct run {
 	const struct rec_options *options;
@@ -26,8 +32,9 @@ struct run {
 	struct rec_counters counters;
 	struct os_child child;
 	struct rec_count *now,
-		*before; /* [event * nr_places + place]; before: at the last interval */
-	uint32_t *part;  /* [place], of counts */
+		*before;       /* [event * nr_places + place]; before: at the last interval */
+	uint32_t *part;        /* [place], of counts */
+	struct part_sum *sums; /* [part], of one event */
 	uint64_t start_ns, end_ns, last_ns;
 	uint64_t enable_at_ns, stop_at_ns, next_at_ns; /* 0: not */
 	uint64_t nr_intervals;
@@ -82,9 +89,14 @@ static enum clew_err open_events(struct run *r, struct rec_error *error)
 /* The table is made in the first run: the others have the same events and parts. */
 static enum clew_err make_table(struct run *r, struct rec_error *error)
 {
-	if (!r->part && count_parts_make(&r->counters, r->counts, &r->part) != CLEW_OK)
+	struct counts *c = r->counts;
+
+	if (r->part)
+		return CLEW_OK;
+	if (count_parts_make(&r->counters, c, &r->part) != CLEW_OK)
 		return rec_fail_memory(error);
-	return CLEW_OK;
+	r->sums = arena_alloc(&c->memory, (c->nr_parts + 1) * sizeof(*r->sums));
+	return r->sums ? CLEW_OK : rec_fail_memory(error);
 }
 
 /* Else the command only says how long to count. */
@@ -140,24 +152,26 @@ static struct rec_count since(const struct run *r, size_t at)
 				  n->running_ns - b->running_ns};
 }
 
-/* One event's places of one part. */
-static void add_part(struct run *r, uint32_t event, uint32_t part)
+/* One event's places, by part. */
+static void add_event(struct run *r, uint32_t event)
 {
 	size_t nr_places = r->counters.nr_places;
-	uint64_t enabled_ns = 0, running_ns = 0;
-	double value = 0;
+	uint32_t nr_parts = r->counts->nr_parts;
 
+	memset(r->sums, 0, nr_parts * sizeof(*r->sums));
 	for (size_t i = 0; i < nr_places; i++) {
-		struct rec_count n;
+		struct rec_count n = since(r, event * nr_places + i);
+		struct part_sum *s = &r->sums[r->part[i]];
 
-		if (r->part[i] != part)
-			continue;
-		n = since(r, event * nr_places + i);
-		value += scaled(r, &n);
-		enabled_ns += n.enabled_ns;
-		running_ns += n.running_ns;
+		s->value += scaled(r, &n);
+		s->enabled_ns += n.enabled_ns;
+		s->running_ns += n.running_ns;
 	}
-	counts_add(r->counts, event, part, value, enabled_ns, running_ns);
+	for (uint32_t part = 0; part < nr_parts; part++) {
+		const struct part_sum *s = &r->sums[part];
+
+		counts_add(r->counts, event, part, s->value, s->enabled_ns, s->running_ns);
+	}
 }
 
 static enum clew_err take_counts(struct run *r, uint64_t now, struct rec_error *error)
@@ -167,8 +181,7 @@ static enum clew_err take_counts(struct run *r, uint64_t now, struct rec_error *
 	if (rec_counters_read(&r->counters, r->now) != CLEW_OK)
 		return rec_fail_memory(error);
 	for (uint32_t event = 0; event < c->nr_events; event++)
-		for (uint32_t part = 0; part < c->nr_parts; part++)
-			add_part(r, event, part);
+		add_event(r, event);
 	count_stats_add(&c->elapsed_ns, (double)(now - r->last_ns));
 	return CLEW_OK;
 }
