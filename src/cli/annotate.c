@@ -346,18 +346,13 @@ static bool add_events(struct annotate *n)
 	return true;
 }
 
-static bool has_cells(const struct annotate *n)
-{
-	return n->counts.cells.nr;
-}
-
 static int show(struct annotate *n)
 {
 	enum clew_err err;
 	int status;
 
 	ann_counts_finish(&n->counts);
-	if (!has_cells(n))
+	if (!n->counts.cells.nr)
 		return refuse_symbol(n);
 	status = annotate_flow_read(&n->flow, &n->in, n->analysis, n->itrace.trace != NULL);
 	if (status != CLI_OK)
