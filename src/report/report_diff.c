@@ -167,7 +167,7 @@ static double rank_of(const struct report_diff_cell *c, enum report_diff_order o
 
 struct sorting {
 	const struct report_diff *diff;
-	const struct report_diff_opts *opts;
+	enum report_diff_order order;
 };
 
 static int by_name(const struct report_diff *d, const struct report_diff_row *x,
@@ -198,13 +198,12 @@ static int compare_rows(const void *a, const void *b, void *arg)
 {
 	const struct report_diff_row *x = a, *y = b;
 	const struct sorting *s = arg;
-	bool shows_x = is_shown(s->diff, s->opts, x), shows_y = is_shown(s->diff, s->opts, y);
 
-	if (shows_x != shows_y)
-		return shows_x ? -1 : 1;
+	if (x->is_shown != y->is_shown)
+		return x->is_shown ? -1 : 1;
 	for (uint32_t i = 1; i < s->diff->nr_inputs; i++) {
-		double v = rank_of(report_diff_cell(s->diff, x, i), s->opts->order);
-		double w = rank_of(report_diff_cell(s->diff, y, i), s->opts->order);
+		double v = rank_of(report_diff_cell(s->diff, x, i), s->order);
+		double w = rank_of(report_diff_cell(s->diff, y, i), s->order);
 
 		if (v > w || v < w)
 			return v > w ? -1 : 1;
@@ -214,7 +213,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
 
 void report_diff_finish(struct report_diff *d, const struct report_diff_opts *o)
 {
-	struct sorting s = {d, o};
+	struct sorting s = {d, o->order};
 
 	d->nr_shown = 0;
 	vec_for_each (&d->rows, row) {
@@ -229,7 +228,8 @@ void report_diff_finish(struct report_diff *d, const struct report_diff_opts *o)
 				     (o->scales[0].one + o->scales[i].one) / 2);
 			row->is_significant |= cells[i].is_significant;
 		}
-		d->nr_shown += is_shown(d, o, row);
+		row->is_shown = is_shown(d, o, row);
+		d->nr_shown += row->is_shown;
 	}
 	if (d->rows.nr)
 		qsort_r(d->rows.data, d->rows.nr, sizeof(*d->rows.data), compare_rows, &s);

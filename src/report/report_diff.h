@@ -80,6 +80,7 @@ struct report_diff_row {
 	uint32_t name;  /* in report_diff.names */
 	uint32_t cells; /* of the first recording; the others follow */
 	bool is_significant;
+	bool is_shown;
 };
 
 /** Zeroed struct but for nr_inputs and account.budget = no rows. */
