@@ -64,10 +64,7 @@ static int open_trace(const struct diff_run *r, struct diff_reading *x)
 
 static void warn(const struct diff_reading *x, const struct ana_summary *s, uint64_t nr)
 {
-	if (s->end.code == CLEW_TRUNCATED)
-		cli_warn("%s ends inside a record, at offset 0x%llx: its writer was stopped, or it "
-			 "was cut",
-			 x->in.path, (unsigned long long)s->end.offset);
+	cli_input_warn_end(&x->in, s);
 	if (!nr && !s->nr_filtered)
 		cli_warn("%s holds no samples", x->in.path);
 	else if (!nr)

@@ -327,10 +327,7 @@ static void warn(const struct report_run *r)
 {
 	const struct ana_summary *s = &r->summary;
 
-	if (s->end.code == CLEW_TRUNCATED)
-		cli_warn("%s ends inside a record, at offset 0x%llx: its writer was stopped, or it "
-			 "was cut",
-			 r->args.in.path, (unsigned long long)s->end.offset);
+	cli_input_warn_end(&r->args.in, s);
 	if (s->nr_samples && !r->nr_rows && has_row_filter(&r->args))
 		cli_warn("no function or file of the recording has %s%s%s",
 			 r->args.feed.symbol_part ? "'" : "those names",
