@@ -3,7 +3,7 @@
 
 #include "format/page/page_impl.h"
 
-enum { FLUSH_BYTES = 64 << 10, WIDE = UINT32_MAX };
+enum { FLUSH_BYTES = 64 << 10 };
 
 static const unsigned int size_of[] =
 	{[PAGE_U8] = 1, [PAGE_U16] = 2, [PAGE_U32] = 4, [PAGE_F64] = 8};
@@ -65,6 +65,10 @@ static enum clew_err put_times(struct page_out *o, const struct page_column *c)
 	enum clew_err err = CLEW_OK;
 	size_t n;
 
+	if (!c->nr) {
+		progress_add(o->progress, o->page->nr);
+		return CLEW_OK;
+	}
 	for (uint64_t at = 0; at < o->page->nr && err == CLEW_OK; at += n) {
 		n = page_rows_read(o->page, at);
 		if (!n)
@@ -75,31 +79,14 @@ static enum clew_err put_times(struct page_out *o, const struct page_column *c)
 
 			last = t > last ? t : last;
 			if (c->kind == PAGE_U32)
-				put_value(o, PAGE_U32, d < WIDE ? d : WIDE);
-			else if (d >= WIDE)
+				put_value(o, PAGE_U32, d < PAGE_WIDE ? d : PAGE_WIDE);
+			else if (d >= PAGE_WIDE)
 				put_value(o, PAGE_F64, d);
 		}
 		progress_add(o->progress, n);
 		err = flush(o, FLUSH_BYTES);
 	}
 	return err;
-}
-
-static uint64_t nr_wide(struct page_feed *p)
-{
-	uint64_t last = p->first, nr = 0;
-	size_t n;
-
-	for (uint64_t at = 0; at < p->nr; at += n) {
-		n = page_rows_read(p, at);
-		if (!n)
-			break;
-		for (size_t i = 0; i < n; i++) {
-			nr += p->rows[i].time > last && p->rows[i].time - last >= WIDE;
-			last = p->rows[i].time > last ? p->rows[i].time : last;
-		}
-	}
-	return nr;
 }
 
 static uint64_t thread(const struct page_out *o, const struct page_row *r)
@@ -230,7 +217,7 @@ void page_columns_plan(struct page_columns *c, const struct page_out *o)
 	add(c, (struct page_column){"frame_dso", PAGE_U32, frames, 0, put_dsos, NULL});
 	add(c, (struct page_column){"frame_kind", PAGE_U8, frames, 0, put_kinds, NULL});
 	add(c, (struct page_column){"dt", PAGE_U32, p->nr, 0, put_times, NULL});
-	add(c, (struct page_column){"dt_wide", PAGE_F64, nr_wide(p), 0, put_times, NULL});
+	add(c, (struct page_column){"dt_wide", PAGE_F64, p->nr_wide, 0, put_times, NULL});
 	add_rows(c, o, "stack", nodes, stack);
 	if (p->differs_thread)
 		add_rows(c, o, "thread", p->threads.nr, thread);

@@ -155,12 +155,13 @@ enum clew_err page_feed_sample(void *page, const struct ana_event *e, uint32_t n
 		return CLEW_NO_MEMORY;
 	r.cgroup = cgroup_of(p, e);
 	r.event = (uint8_t)(e->evsel->index < PAGE_MAX_EVENTS ? e->evsel->index : PAGE_MAX_EVENTS);
-	p->evsels[r.event] = e->evsel;
 	r.is_timeless = !clew_perf_ns_is_known(e->time);
-	if (!r.is_timeless && p->nr == p->nr_timeless)
+	if (!r.is_timeless && p->nr == p->nr_timeless) {
 		p->first = p->last = r.time = e->time.ns;
-	else if (!r.is_timeless && e->time.ns > p->last)
+	} else if (!r.is_timeless && e->time.ns > p->last) {
+		p->nr_wide += e->time.ns - p->last >= PAGE_WIDE;
 		p->last = r.time = e->time.ns;
+	}
 	note_range(p, &r);
 	p->nr++;
 	p->rows[p->nr_waiting++] = r;

@@ -20,7 +20,8 @@ struct page_row {
 
 enum {
 	PAGE_NONE = UINT32_MAX,
-	PAGE_MAX_COMMS = 8,          /* names kept of a thread */
+	PAGE_WIDE = UINT32_MAX, /* a difference of times from here on is in a column of its own */
+	PAGE_MAX_COMMS = 8,     /* names kept of a thread */
 	PAGE_MAX_EVENTS = UINT8_MAX, /* of the recording */
 	PAGE_MAX_CGROUPS = UINT16_MAX - 1,
 	PAGE_MAX_RECORDS = 100000, /* in the list of events */
@@ -49,8 +50,8 @@ struct page_feed {
 	int fd, os_errno;
 	struct page_row rows[PAGE_BATCH]; /* not yet written */
 	size_t nr_waiting;
-	uint64_t nr, first, last; /* rows; times */
-	uint64_t nr_timeless;
+	uint64_t nr, first, last;      /* rows; times */
+	uint64_t nr_timeless, nr_wide; /* differences of times that PAGE_U32 has no room for */
 	uint64_t sum_of[PAGE_MAX_EVENTS + 1], nr_of[PAGE_MAX_EVENTS + 1];
 	uint64_t max_weight, min_weight;
 	struct page_row same; /* the first row */
@@ -66,7 +67,6 @@ struct page_feed {
 	const char *last_cgroup;
 	uint32_t last_cgroup_nr;
 	struct intern texts, cgroups;
-	const struct perf_evsel *evsels[PAGE_MAX_EVENTS + 1];
 	struct {
 		VEC(struct page_record);
 	} records;
