@@ -58,19 +58,6 @@ enum clew_err export_spool_add(struct export_spool *s, uint32_t n, const void *d
 	return e->tail.nr >= CHUNK_BYTES ? write_tail(s, e) : CLEW_OK;
 }
 
-static enum clew_err read_chunk(const struct export_spool *s, const struct export_chunk *c,
-				char *room)
-{
-	for (size_t nr = 0; nr < c->size;) {
-		long n = os_read_at(s->fd, room + nr, c->size - nr, c->offset + nr);
-
-		if (n <= 0)
-			return CLEW_OS;
-		nr += (size_t)n;
-	}
-	return CLEW_OK;
-}
-
 enum clew_err export_spool_read(struct export_spool *s, uint32_t n,
 				enum clew_err (*take)(void *ctx, const void *data, size_t size),
 				void *ctx)
@@ -84,7 +71,8 @@ enum clew_err export_spool_read(struct export_spool *s, uint32_t n,
 	vec_for_each (&e->chunks, c) {
 		if (err == CLEW_OK && !buf_reserve(&room, c->size))
 			err = CLEW_NO_MEMORY;
-		err = err ? err : read_chunk(s, c, room.data);
+		if (err == CLEW_OK && os_read_all_at(s->fd, room.data, c->size, c->offset))
+			err = CLEW_OS;
 		err = err ? err : take(ctx, room.data, c->size);
 	}
 	buf_done(&room);

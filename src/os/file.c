@@ -154,6 +154,18 @@ long os_read_at(int fd, void *data, size_t size, uint64_t offset)
 	return n < 0 ? -errno : n;
 }
 
+int os_read_all_at(int fd, void *data, size_t size, uint64_t offset)
+{
+	for (size_t nr = 0; nr < size;) {
+		long n = os_read_at(fd, (char *)data + nr, size - nr, offset + nr);
+
+		if (n <= 0)
+			return n ? (int)n : -EIO;
+		nr += (size_t)n;
+	}
+	return 0;
+}
+
 int os_write_all(int fd, const void *data, size_t size)
 {
 	const char *p = data;

@@ -70,6 +70,9 @@ long os_read(int fd, void *data, size_t size);
 /** The same from an absolute offset; the descriptor's position stays. */
 long os_read_at(int fd, void *data, size_t size, uint64_t offset);
 
+/** All of @p size bytes from there. @return 0 or -errno; -EIO: the file is shorter. */
+int os_read_all_at(int fd, void *data, size_t size, uint64_t offset);
+
 /** All of @p size bytes; restarts after signals. @return 0 or -errno. */
 int os_write_all(int fd, const void *data, size_t size);
 

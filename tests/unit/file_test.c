@@ -39,6 +39,20 @@ static void test_read_whole(const char *path)
 	free(text);
 }
 
+static void test_read_all_at(const char *path)
+{
+	int fd = open(path, O_CREAT | O_TRUNC | O_RDWR, 0600);
+	char text[8] = "";
+
+	CHECK(write(fd, "0123456789", 10) == 10, "ten bytes");
+	CHECK_EQ(os_read_all_at(fd, text, 7, 3), 0, "all from an offset");
+	CHECK(!memcmp(text, "3456789", 7), "are those");
+	CHECK_EQ(os_read_all_at(fd, text, 8, 3), -EIO, "one more than there are");
+	close(fd);
+	CHECK_EQ(os_read_all_at(-1, text, 1, 0), -EBADF, "no file");
+	unlink(path);
+}
+
 /* What others may put into /tmp. */
 static void test_trusted(const char *dir)
 {
@@ -115,6 +129,7 @@ int main(void)
 	unlink(path);
 	CHECK_EQ(os_open_regular(path), -ENOENT, "a missing file");
 	test_read_whole(path);
+	test_read_all_at(path);
 	test_trusted(dir);
 	test_in_root(dir);
 	rmdir(dir);

@@ -109,19 +109,11 @@ enum clew_err page_rows_flush(struct page_feed *p)
 size_t page_rows_read(struct page_feed *p, uint64_t from)
 {
 	uint64_t left = p->nr - from;
-	size_t want = (left < PAGE_BATCH ? (size_t)left : PAGE_BATCH) * sizeof(*p->rows), at = 0;
+	size_t nr = left < PAGE_BATCH ? (size_t)left : PAGE_BATCH;
 
-	while (at < want) {
-		long n = os_read_at(p->fd, (char *)p->rows + at, want - at,
-				    from * sizeof(*p->rows) + at);
-
-		if (n <= 0) {
-			p->os_errno = n < 0 ? (int)n : -EIO;
-			return 0;
-		}
-		at += (size_t)n;
-	}
-	return want / sizeof(*p->rows);
+	p->os_errno =
+		os_read_all_at(p->fd, p->rows, nr * sizeof(*p->rows), from * sizeof(*p->rows));
+	return p->os_errno ? 0 : nr;
 }
 
 static void note_range(struct page_feed *p, const struct page_row *r)
