@@ -362,7 +362,9 @@ size_t export_nr_threads(const struct export *x)
 
 const struct export_thread *export_thread_at(const struct export *x, uint32_t thread)
 {
-	return &x->threads.data[thread];
+	static const struct export_thread unknown = {UINT32_MAX, UINT32_MAX, 0};
+
+	return thread == EXPORT_NONE ? &unknown : &x->threads.data[thread];
 }
 
 struct clew_perf_ns export_first_time(const struct export *x)

@@ -138,6 +138,7 @@ size_t export_nr_events(const struct export *x);
 const struct export_event *export_event_at(const struct export *x, size_t i);
 const struct export_key *export_key_at(const struct export *x, uint32_t key);
 size_t export_nr_threads(const struct export *x);
+/** EXPORT_NONE: all of it is unknown. */
 const struct export_thread *export_thread_at(const struct export *x, uint32_t thread);
 
 /** The weight that one value has room for. */

@@ -96,9 +96,7 @@ static void put_ts(struct json_put *j, uint64_t ns)
 
 static void put_who(const struct export *x, struct json_put *j, uint32_t thread)
 {
-	static const struct export_thread unknown = {UINT32_MAX, UINT32_MAX, 0};
-	const struct export_thread *t =
-		thread == EXPORT_NONE ? &unknown : export_thread_at(x, thread);
+	const struct export_thread *t = export_thread_at(x, thread);
 
 	put_id(j, "pid", t->pid);
 	put_id(j, "tid", t->tid);

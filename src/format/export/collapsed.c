@@ -16,9 +16,7 @@ static void put_thread(struct export *x, const struct export_key *k)
 {
 	struct buf *out = export_out(x);
 	uint32_t by = export_opts(x)->keys;
-	const struct export_thread none = {UINT32_MAX, UINT32_MAX, 0};
-	const struct export_thread *t =
-		k->thread == EXPORT_NONE ? &none : export_thread_at(x, k->thread);
+	const struct export_thread *t = export_thread_at(x, k->thread);
 
 	put_frame(out, export_text(export_tables(x), k->comm));
 	if (by & (EXPORT_BY_PID | EXPORT_BY_TID)) {

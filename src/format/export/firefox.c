@@ -252,13 +252,6 @@ static enum clew_err put_columns(struct export *x, const struct column *columns,
 
 /* --- threads --- */
 
-static const struct export_thread *thread_of(const struct export *x, uint32_t track)
-{
-	static const struct export_thread unknown = {UINT32_MAX, UINT32_MAX, 0};
-
-	return track ? export_thread_at(x, track - 1) : &unknown;
-}
-
 static bool find_mains(struct export *x)
 {
 	struct firefox *p = export_state(x);
@@ -346,7 +339,7 @@ static enum clew_err put_thread(struct export *x, uint32_t n)
 	enum clew_err err;
 
 	json_open(json(x), '{');
-	put_who(x, thread_of(x, n));
+	put_who(x, export_thread_at(x, n - 1)); /* of track 0: EXPORT_NONE */
 	put_life(x, &p->tracks.data[n]);
 	err = put_samples(x, n);
 	if (err == CLEW_OK)

@@ -242,10 +242,8 @@ static enum clew_err put_perf_sample(struct export *x, const struct export_sampl
 	perfetto_put_stack(x, q, s->node);
 	q->total += export_weight(export_opts(x), s);
 	perfetto_put_id(&p->message, PERF_CPU, k.cpu);
-	if (k.thread != EXPORT_NONE) {
-		perfetto_put_id(&p->message, PERF_PID, export_thread_at(x, k.thread)->pid);
-		perfetto_put_id(&p->message, PERF_TID, export_thread_at(x, k.thread)->tid);
-	}
+	perfetto_put_id(&p->message, PERF_PID, export_thread_at(x, k.thread)->pid);
+	perfetto_put_id(&p->message, PERF_TID, export_thread_at(x, k.thread)->tid);
 	pb_num(&p->message, PERF_CALLSTACK, perfetto_iid(s->node));
 	pb_num(&p->message, PERF_CPU_MODE, cpu_mode_of(k.level));
 	pb_num0(&p->message, PERF_TIMEBASE_COUNT, q->total);

@@ -100,10 +100,8 @@ static void put_labels(struct export *x, const struct export_key *k)
 
 	if (k->comm)
 		put_label(p, p->thread, LABEL_TEXT, k->comm);
-	if (k->thread != EXPORT_NONE) {
-		put_id(p, p->pid, export_thread_at(x, k->thread)->pid);
-		put_id(p, p->tid, export_thread_at(x, k->thread)->tid);
-	}
+	put_id(p, p->pid, export_thread_at(x, k->thread)->pid);
+	put_id(p, p->tid, export_thread_at(x, k->thread)->tid);
 	if (k->pid_ns)
 		put_label(p, p->pid_ns, LABEL_NUM, k->pid_ns);
 	if (k->cgroup)

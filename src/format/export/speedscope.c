@@ -139,9 +139,7 @@ static const char *unit_of(const struct export *x, const struct export_event *e)
 /* "COMM pid P tid T EVENT" */
 static void put_name(struct export *x, const struct profile *profile)
 {
-	const struct export_thread none = {UINT32_MAX, UINT32_MAX, 0};
-	const struct export_thread *t =
-		profile->thread == EXPORT_NONE ? &none : export_thread_at(x, profile->thread);
+	const struct export_thread *t = export_thread_at(x, profile->thread);
 	struct speedscope *p = export_state(x);
 	const struct export_tables *tables = export_tables(x);
 	struct buf name = {0};
