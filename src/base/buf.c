@@ -54,6 +54,14 @@ void buf_hex(struct buf *b, uint64_t v, unsigned int width, char pad)
 	add_padded(b, text + at, (unsigned int)sizeof(text) - at, width, pad);
 }
 
+void buf_hex_bytes(struct buf *b, const void *bytes, size_t nr)
+{
+	const uint8_t *at = bytes;
+
+	for (size_t i = 0; i < nr; i++)
+		buf_hex(b, at[i], 2, '0');
+}
+
 unsigned int dec_digits(char room[DEC_DIGITS], uint64_t v)
 {
 	unsigned int at = DEC_DIGITS;

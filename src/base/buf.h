@@ -76,6 +76,8 @@ void buf_fill(struct buf *b, char c, size_t n);
 
 /** Lower-case hex without 0x, right-aligned with @p pad to at least @p width. */
 void buf_hex(struct buf *b, uint64_t v, unsigned int width, char pad);
+/** Two digits a byte. */
+void buf_hex_bytes(struct buf *b, const void *bytes, size_t nr);
 
 enum { DEC_DIGITS = 20 };
 

@@ -113,6 +113,10 @@ static void test_buf(void)
 	buf_hex(&b, UINT64_MAX, 0, ' ');
 	CHECK_STR(buf_cstr(&b), "   abc000  abab  18446744073709551615ffffffffffffffff", "fields");
 	buf_clear(&b);
+	buf_hex_bytes(&b, "\x0a\xff\0", 3);
+	buf_hex_bytes(&b, NULL, 0);
+	CHECK_STR(buf_cstr(&b), "0aff00", "bytes in hex");
+	buf_clear(&b);
 	buf_seconds(&b, 12000000345);
 	buf_seconds(&b, 999999999);
 	CHECK_STR(buf_cstr(&b), "12.0000003450.999999999", "seconds");

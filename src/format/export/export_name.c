@@ -58,6 +58,14 @@ const char *export_path_of(const struct export *x, uint32_t binary)
 	return dso_kind(b->dso) == DSO_KERNEL ? dso_short_name(b->dso) : export_text(t, b->path);
 }
 
+void export_put_build_id(struct buf *out, const struct dso *dso)
+{
+	const struct dso_build_id *id = dso_build_id(dso);
+
+	if (id)
+		buf_hex_bytes(out, id->bytes, id->size);
+}
+
 const char *export_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -70,7 +78,7 @@ uint32_t export_command(struct export *x)
 	struct perf_file *file = export_opts(x)->file;
 	const struct perf_features *f = file ? perf_file_features(file) : NULL;
 	clew_auto(buf_done) struct buf words = {0};
-	uint32_t left = UINT32_MAX, text;
+	uint32_t left = UINT32_MAX;
 	struct bytes at;
 	const char *word;
 
@@ -82,7 +90,6 @@ uint32_t export_command(struct export *x)
 			buf_char(&words, ' ');
 		buf_str(&words, word);
 	}
-	text = words.is_failed ? EXPORT_NONE
+	return words.is_failed ? EXPORT_NONE
 			       : export_text_add(export_tables_mut(x), buf_cstr(&words));
-	return text;
 }

@@ -24,6 +24,8 @@ const struct export_event *export_only_event(const struct export *x);
 
 /** A binary's path, as it is shown; the kernel's has its name. */
 const char *export_path_of(const struct export *x, uint32_t binary);
+/** Append its build id in hex; nothing where that is unknown. */
+void export_put_build_id(struct buf *out, const struct dso *dso);
 /** What follows the last '/'. */
 const char *export_base_name(const char *path);
 

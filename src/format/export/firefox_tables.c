@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdio.h>
-
+#include "base/cleanup.h"
 #include "format/export/export_name.h"
 #include "format/export/firefox.h"
 
@@ -349,12 +348,11 @@ enum clew_err firefox_put_shared(struct export *x)
 
 static void put_build_id(struct json_put *j, const struct dso *dso)
 {
-	const struct dso_build_id *id = dso_build_id(dso);
-	char hex[2 * sizeof(id->bytes) + 1] = "";
+	clew_auto(buf_done) struct buf hex = {0};
 
-	for (size_t i = 0; id && i < id->size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
-	json_put_string(j, "codeId", *hex ? hex : NULL);
+	export_put_build_id(&hex, dso);
+	json_put_string(j, "codeId", hex.nr ? buf_cstr(&hex) : NULL);
+	j->out->is_failed |= hex.is_failed;
 }
 
 enum clew_err firefox_put_libs(struct export *x)

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdio.h>
-
 #include "base/cleanup.h"
 #include "format/export/export_formats.h"
 #include "format/export/export_name.h"
@@ -234,12 +232,11 @@ static void find_known(const struct export_tables *t, struct known *known)
 
 static uint32_t build_id_of(struct export *x, const struct dso *dso)
 {
-	const struct dso_build_id *id = dso_build_id(dso);
-	char hex[2 * sizeof(id->bytes) + 1] = "";
+	clew_auto(buf_done) struct buf hex = {0};
 
-	for (size_t i = 0; id && i < id->size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
-	return text(x, hex);
+	export_put_build_id(&hex, dso);
+	export_out(x)->is_failed |= hex.is_failed;
+	return text(x, buf_cstr(&hex));
 }
 
 static void put_mapping(struct export *x, uint32_t binary)
