@@ -41,7 +41,7 @@ uint64_t export_interval_of(const struct perf_evsel *evsel)
 	return export_unit_of(evsel) == EXPORT_NANOSECONDS ? a->sample_period : 0;
 }
 
-const struct export_event *export_only_event(const struct export *x)
+const struct export_event *export_first_event(const struct export *x)
 {
 	for (size_t i = 0; i < export_nr_events(x); i++) {
 		if (!export_event_at(x, i)->is_omitted)

@@ -19,8 +19,9 @@ enum export_unit export_unit_of(const struct perf_evsel *evsel);
 
 /** In nanoseconds, what one sample of it stands for; 0: unknown. */
 uint64_t export_interval_of(const struct perf_evsel *evsel);
-/** The one that formats with has_one_event write; NULL: none has samples. */
-const struct export_event *export_only_event(const struct export *x);
+/** The first that is written, of formats with has_one_event the only one; NULL: none has samples.
+ */
+const struct export_event *export_first_event(const struct export *x);
 
 /** A binary's path, as it is shown; the kernel's has its name. */
 const char *export_path_of(const struct export *x, uint32_t binary);

@@ -384,7 +384,7 @@ static enum clew_err put_parts(struct export *x)
 
 static enum clew_err end(struct export *x)
 {
-	const struct export_event *e = export_only_event(x);
+	const struct export_event *e = export_first_event(x);
 	struct firefox *p = export_state(x);
 	uint32_t command = export_command(x);
 	enum clew_err err;

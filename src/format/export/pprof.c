@@ -244,13 +244,12 @@ static void put_mapping(struct export *x, uint32_t binary)
 	const struct export_binary *b = &export_tables(x)->binaries.data[binary];
 	struct pprof *p = export_state(x);
 	const struct known *k = &p->known[binary];
-	bool is_kernel = dso_kind(b->dso) == DSO_KERNEL;
 
 	pb_num(&p->message, MAPPING_ID, p->mapping[binary]);
 	pb_num(&p->message, MAPPING_START, b->range.start);
 	pb_num(&p->message, MAPPING_LIMIT, b->range.end);
 	pb_num(&p->message, MAPPING_OFFSET, b->range.offset);
-	pb_num(&p->message, MAPPING_FILE, is_kernel ? text(x, dso_short_name(b->dso)) : b->path);
+	pb_num(&p->message, MAPPING_FILE, text(x, export_path_of(x, binary)));
 	pb_num(&p->message, MAPPING_BUILD_ID, build_id_of(x, b->dso));
 	pb_num(&p->message, MAPPING_HAS_FUNCTIONS, k->functions);
 	pb_num(&p->message, MAPPING_HAS_FILES, k->files);
@@ -330,15 +329,11 @@ static void put_first_event(struct export *x, const struct export_event *e)
 
 static void put_events(struct export *x)
 {
-	const struct export_event *first = NULL;
+	const struct export_event *first = export_first_event(x);
 	size_t nr = 0;
 
-	for (size_t i = 0; i < export_nr_events(x); i++) {
-		const struct export_event *e = export_event_at(x, i);
-
-		first = first || e->is_omitted ? first : e;
-		nr += !e->is_omitted;
-	}
+	for (size_t i = 0; i < export_nr_events(x); i++)
+		nr += !export_event_at(x, i)->is_omitted;
 	put_types(x, nr == 1);
 	if (first)
 		put_first_event(x, first);
