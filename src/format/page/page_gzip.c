@@ -65,7 +65,6 @@ static void put_base64(struct buf *to, const uint8_t *data, size_t size)
 static enum clew_err flush(struct page_gzip *z, bool is_end)
 {
 	size_t size = PACKED_BYTES - z->z.avail_out;
-	enum clew_err err;
 
 	buf_clear(&z->text);
 	if (z->nr_batches % BLOCK_BATCHES == 0) {
@@ -79,9 +78,8 @@ static enum clew_err flush(struct page_gzip *z, bool is_end)
 	z->nr_batches++;
 	z->z.next_out = z->packed;
 	z->z.avail_out = PACKED_BYTES;
-	err = z->text.is_failed ? CLEW_NO_MEMORY
-				: z->sink->write(z->sink->ctx, z->text.data, z->text.nr);
-	return err;
+	return z->text.is_failed ? CLEW_NO_MEMORY
+				 : z->sink->write(z->sink->ctx, z->text.data, z->text.nr);
 }
 
 static enum clew_err pack(struct page_gzip *z, int how)

@@ -109,7 +109,7 @@ static void put_strings(struct json_put *j, const char *key, const struct intern
 }
 
 /* Lines of the text report's end, without the marks of its comments. */
-static enum clew_err put_notes(struct json_put *j, const struct ana_summary *s)
+static void put_notes(struct json_put *j, const struct ana_summary *s)
 {
 	struct buf b = {0};
 	char *line, *rest;
@@ -125,19 +125,15 @@ static enum clew_err put_notes(struct json_put *j, const struct ana_summary *s)
 	}
 	json_close(j, ']');
 	buf_done(&b);
-	return CLEW_OK;
 }
 
 static void put_summary(struct json_put *j, const struct page_feed *p, const struct ana_summary *s)
 {
-	char start[32];
-	struct buf b = {0};
+	struct buf start = {0};
 
-	buf_dec(&b, p->first, 0, ' ');
-	strncpy(start, buf_cstr(&b), sizeof(start) - 1);
-	start[sizeof(start) - 1] = '\0';
-	buf_done(&b);
-	json_put_string(j, "start", start); /* a number of JavaScript has 53 bits */
+	buf_dec(&start, p->first, 0, ' ');
+	json_put_string(j, "start", buf_cstr(&start)); /* a number of JavaScript has 53 bits */
+	buf_done(&start);
 	json_put_u64(j, "duration", p->last - p->first);
 	json_key(j, "has_times");
 	json_bool(j, p->nr_timeless < p->nr);
