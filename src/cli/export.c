@@ -293,20 +293,6 @@ static int open_input(struct export_run *r)
 	return r->opts.file && perf_file_is_pipe(r->opts.file) ? CLI_OK : check_event(r);
 }
 
-static void take_summary(struct export_run *r)
-{
-	const struct trace_events_summary *of_trace;
-
-	if (r->analysis)
-		r->summary = *analyze_summary(r->analysis);
-	if (!r->itrace.events)
-		return;
-	of_trace = trace_events_summary(r->itrace.events);
-	r->summary.tracing = cli_itrace_tracing(&r->itrace, r->summary.tracing);
-	r->summary.nr_samples += of_trace->nr_samples;
-	r->summary.nr_filtered += of_trace->nr_filtered;
-}
-
 static enum clew_err write_all(struct export_run *r)
 {
 	const struct clew_sink *sink = r->gzip ? gzip_sink_of(r->gzip) : &r->sink;
@@ -317,7 +303,7 @@ static enum clew_err write_all(struct export_run *r)
 		return err;
 	consumer.ctx = r->export;
 	err = cli_itrace_run(&r->itrace, r->analysis, &consumer, &r->diag);
-	take_summary(r);
+	r->summary = cli_itrace_summary(&r->itrace, r->analysis);
 	r->is_damaged = err == CLEW_BAD_FILE && r->summary.nr_samples;
 	if (r->is_damaged)
 		cli_input_fail(&r->in, &r->diag);
@@ -378,10 +364,9 @@ int cmd_export(int argc, char **argv)
 	struct export_run r = {.in.takes_snapshot = true, .file.fd = -1};
 	int status = parse(&r, argc, argv);
 
-	if (status < 0)
-		status = choose(&r);
-	else
+	if (status >= 0)
 		return status;
+	status = choose(&r);
 	if (status == CLI_OK)
 		status = cli_input_open(&r.in);
 	if (status != CLI_OK)

@@ -233,6 +233,23 @@ enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
 	return trace_events_run(it->events, consumer, diag);
 }
 
+struct ana_summary cli_itrace_summary(const struct cli_itrace *it, const struct analyze *a)
+{
+	struct ana_summary ret = {0};
+	const struct trace_events_summary *of_trace;
+
+	if (a)
+		ret = *analyze_summary(a);
+	if (!it->events)
+		return ret;
+	of_trace = trace_events_summary(it->events);
+	ret.tracing = cli_itrace_tracing(it, ret.tracing);
+	ret.nr_aux_bytes = 0;
+	ret.nr_samples += of_trace->nr_samples;
+	ret.nr_filtered += of_trace->nr_filtered;
+	return ret;
+}
+
 void cli_itrace_report(const struct cli_itrace *it, const char *path, bool has_errors)
 {
 	const struct trace_events_summary *sum;

@@ -65,6 +65,9 @@ const struct ana_tracing *cli_itrace_tracing(const struct cli_itrace *it,
 enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
 			     const struct ana_consumer *consumer, struct clew_diag *diag);
 
+/** After the run: what @p a (NULL: none) summed up, with what was made of the trace. */
+struct ana_summary cli_itrace_summary(const struct cli_itrace *it, const struct analyze *a);
+
 /** After the run: notes about what was decoded of @p path, and what was not. @p has_errors: the
  * output shows where. */
 void cli_itrace_report(const struct cli_itrace *it, const char *path, bool has_errors);

@@ -63,22 +63,6 @@ static void set_wishes(struct report_run *r)
 		o->no_chains = true;
 }
 
-/* After the run: what the analysis says, and the trace that was decoded beside it. */
-static void take_summary(struct report_run *r)
-{
-	const struct trace_events_summary *of_trace;
-
-	if (r->analyze)
-		r->summary = *analyze_summary(r->analyze);
-	if (!r->args.itrace.events)
-		return;
-	r->summary.tracing = cli_itrace_tracing(&r->args.itrace, r->summary.tracing);
-	of_trace = trace_events_summary(r->args.itrace.events);
-	r->summary.nr_aux_bytes = 0;
-	r->summary.nr_samples += of_trace->nr_samples;
-	r->summary.nr_filtered += of_trace->nr_filtered;
-}
-
 static bool has_chains(const struct report_run *r, size_t event)
 {
 	const struct report_event *ev = report_feed_event(r->feed, event);
@@ -268,7 +252,7 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 		consumer = (struct ana_consumer){report_page_batch, &r->page};
 	}
 	read = cli_itrace_run(&r->args.itrace, r->analyze, &consumer, &r->diag);
-	take_summary(r);
+	r->summary = cli_itrace_summary(&r->args.itrace, r->analyze);
 	r->refused = report_branches_check(&r->args, r->analyze);
 	if (r->refused != CLI_OK)
 		return CLEW_INVALID;
