@@ -59,10 +59,7 @@ static void report_input(const struct export_run *r)
 {
 	const struct ana_summary *s = &r->summary;
 
-	if (s->end.code == CLEW_TRUNCATED)
-		cli_warn("%s ends inside a record, at offset 0x%llx: its writer was stopped, or it "
-			 "was cut",
-			 r->in.path, (unsigned long long)s->end.offset);
+	cli_input_warn_end(&r->in, s);
 	if (s->nr_bad)
 		cli_warn("%s: %llu samples could not be read and were skipped", r->in.path,
 			 (unsigned long long)s->nr_bad);
