@@ -24,6 +24,13 @@ static inline bool perf_attr_has(const struct perf_attr *a, uint64_t flag)
 	return a->flags & flag;
 }
 
+/** Does it count nanoseconds? */
+static inline bool perf_attr_is_clock(const struct perf_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE &&
+	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 static inline unsigned int perf_attr_precise_ip(const struct perf_attr *a)
 {
 	return (unsigned int)(a->flags >> PERF_ATTR_PRECISE_IP_SHIFT) & 3;

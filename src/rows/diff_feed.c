@@ -44,15 +44,9 @@ static struct diff_table *add_table(struct diff_feed *d)
 
 /* --- Events. --- */
 
-static bool is_cpu_time(const struct perf_evsel *e)
-{
-	return e->attr.type == PERF_TYPE_SOFTWARE && (e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
-						      e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
-}
-
 static const char *unit_of(const struct perf_evsel *e)
 {
-	return is_cpu_time(e) ? "ns" : e->unit && *e->unit ? e->unit : NULL;
+	return perf_attr_is_clock(&e->attr) ? "ns" : e->unit && *e->unit ? e->unit : NULL;
 }
 
 static struct diff_table *table_named(struct diff_feed *d, uint32_t input, const char *name)

@@ -23,11 +23,7 @@ void export_put_id(struct buf *out, uint32_t id)
 
 enum export_unit export_unit_of(const struct perf_evsel *evsel)
 {
-	const struct perf_attr *a = &evsel->attr;
-	bool is_clock =
-		a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK;
-
-	return a->type == PERF_TYPE_SOFTWARE && is_clock ? EXPORT_NANOSECONDS : EXPORT_COUNT;
+	return perf_attr_is_clock(&evsel->attr) ? EXPORT_NANOSECONDS : EXPORT_COUNT;
 }
 
 uint64_t export_interval_of(const struct perf_evsel *evsel)
