@@ -2,9 +2,9 @@
 #include "cli/report_page.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
+#include "base/path_name.h"
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
 
@@ -49,11 +49,7 @@ static enum clew_err write_some(void *ctx, const void *data, size_t size)
 
 static const char *title_of(const struct report_args *a)
 {
-	const char *slash = strrchr(a->in.path, '/');
-
-	if (a->in.is_stdin)
-		return "standard input";
-	return slash && slash[1] ? slash + 1 : a->in.path;
+	return a->in.is_stdin ? "standard input" : path_name(a->in.path);
 }
 
 enum clew_err report_page_write(struct report_page *p, const struct report_args *a,

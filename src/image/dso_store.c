@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/path_name.h"
 #include "image/dso_code_priv.h"
 #include "os/proc.h"
 
@@ -88,7 +89,7 @@ static bool is_key_of(const struct dso *d, const struct dso_key *k)
 /** perf's: the last component; modules and what is no path are in brackets. */
 static char *short_name_of(struct dso_store *s, const struct dso_key *k, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
+	const char *base = path_name(path);
 	char name[256];
 	size_t len;
 

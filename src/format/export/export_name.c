@@ -62,13 +62,6 @@ void export_put_build_id(struct buf *out, const struct dso *dso)
 		buf_hex_bytes(out, id->bytes, id->size);
 }
 
-const char *export_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 uint32_t export_command(struct export *x)
 {
 	struct perf_file *file = export_opts(x)->file;

@@ -27,8 +27,6 @@ const struct export_event *export_first_event(const struct export *x);
 const char *export_path_of(const struct export *x, uint32_t binary);
 /** Append its build id in hex; nothing where that is unknown. */
 void export_put_build_id(struct buf *out, const struct dso *dso);
-/** What follows the last '/'. */
-const char *export_base_name(const char *path);
 
 /** The recorded command with its arguments, separated by blanks, as a text of the tables; 0:
  * unknown. EXPORT_NONE: no memory. */

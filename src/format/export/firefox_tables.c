@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/cleanup.h"
+#include "base/path_name.h"
 #include "format/export/export_name.h"
 #include "format/export/firefox.h"
 
@@ -282,8 +283,7 @@ static enum clew_err name_binaries(struct export *x)
 	struct firefox *p = export_state(x);
 
 	for (uint32_t i = 0; i < export_tables(x)->binaries.nr; i++) {
-		uint32_t n = export_text_add(export_tables_mut(x),
-					     export_base_name(export_path_of(x, i)));
+		uint32_t n = export_text_add(export_tables_mut(x), path_name(export_path_of(x, i)));
 
 		if (n == EXPORT_NONE || !vec_push(&p->base_names, n))
 			return CLEW_NO_MEMORY;
@@ -363,7 +363,7 @@ enum clew_err firefox_put_libs(struct export *x)
 	json_key(j, "libs");
 	json_open(j, '[');
 	for (uint32_t i = 0; i < export_tables(x)->binaries.nr && err == CLEW_OK; i++) {
-		const char *path = export_path_of(x, i), *name = export_base_name(path);
+		const char *path = export_path_of(x, i), *name = path_name(path);
 
 		json_open(j, '{');
 		json_put_string(j, "arch", "");
