@@ -3,13 +3,9 @@
 
 #include "annotate/ann_impl.h"
 #include "base/hash.h"
+#include "base/same_text.h"
 
 enum { MAX_LEVELS = 32 };
-
-static bool is_same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
 
 /** Innermost place, and all calls around it. */
 static bool is_same(const struct annotation *a, const struct ann_line *l,

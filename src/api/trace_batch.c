@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <string.h>
-
 #include "api/trace_impl.h"
+#include "base/same_text.h"
 #include "flow/flow_key.h"
 #include "format/who_answer.h"
 
@@ -283,11 +282,6 @@ static struct clew_trace_context context_of(struct clew_trace *t, size_t unit)
 	if (t->run.wants_who && thread.who)
 		take_who(t, s, thread.who, &ret);
 	return ret;
-}
-
-static bool is_same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
 }
 
 static bool is_same_thread(const struct clew_trace_context *a, const struct clew_trace_context *b)

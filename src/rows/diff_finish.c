@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
+#include "base/same_text.h"
 #include "rows/diff_feed.h"
 
 bool diff_table_has_samples(const struct diff_feed *d, const struct diff_table *t)
@@ -36,18 +37,13 @@ static const struct diff_table *alone(const struct diff_feed *d, uint32_t input,
 	return NULL;
 }
 
-static bool is_same_unit(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 static struct diff_doubt check_units(const struct diff_feed *d, uint32_t input)
 {
 	vec_for_each (&d->tables, t) {
 		const struct diff_event *a = &(*t)->events[0], *b = &(*t)->events[input];
 
 		if (a->name && b->name && diff_table_has_samples(d, *t) &&
-		    !is_same_unit(a->unit, b->unit))
+		    !is_same_text(a->unit, b->unit))
 			return (struct diff_doubt){DIFF_OTHER_UNIT, 0, input, a->name, b->name};
 	}
 	return (struct diff_doubt){DIFF_FITS};

@@ -79,12 +79,6 @@ static bool begin(struct digest *d)
 	return d->addresses && d->rings;
 }
 
-static void put_hex(struct buf *out, const uint8_t *bytes, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		buf_hex(out, bytes[i], 2, '0');
-}
-
 /** @p name: what was hashed, text or the member of an object. */
 static bool put_line(const struct digest *d, const char *name, const struct id_digest *id,
 		     struct buf *out)
@@ -98,7 +92,7 @@ static bool put_line(const struct digest *d, const char *name, const struct id_d
 	buf_str(out, d->command->is_json ? ",\"instructions\":" : " ");
 	buf_dec(out, id->nr_insns, 0, ' ');
 	buf_str(out, d->command->is_json ? ",\"sha256\":\"" : " ");
-	put_hex(out, sum, sizeof(sum));
+	buf_hex_bytes(out, sum, sizeof(sum));
 	buf_str(out, d->command->is_json ? "\"}\n" : "\n");
 	return true;
 }

@@ -143,8 +143,7 @@ static void put_id(struct json_put *p, const struct dso_build_id *id)
 {
 	clew_auto(buf_done) struct buf hex = {0};
 
-	for (size_t i = 0; i < id->size; i++)
-		buf_hex(&hex, id->bytes[i], 2, '0');
+	buf_hex_bytes(&hex, id->bytes, id->size);
 	json_put_string(p, "build_id", id->size ? buf_cstr(&hex) : NULL);
 }
 

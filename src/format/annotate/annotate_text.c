@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/same_text.h"
 #include "format/annotate/jump_lanes.h"
 #include "format/sink_flush.h"
 
@@ -82,8 +83,7 @@ static void put_id(struct buf *out, const struct dso_build_id *id)
 	if (!id->size)
 		return;
 	buf_str(out, ", build id ");
-	for (size_t i = 0; i < id->size; i++)
-		buf_hex(out, id->bytes[i], 2, '0');
+	buf_hex_bytes(out, id->bytes, id->size);
 }
 
 static void put_column_head(struct writer *w, const struct ann_column *c)
@@ -164,11 +164,6 @@ static void put_place(struct writer *w, const char *file, uint32_t line, bool is
 static const struct ann_inline *inlines_of(const struct writer *w, const struct ann_line *l)
 {
 	return l->nr_inlines ? &w->a->inlines.data[l->first_inline] : NULL;
-}
-
-static bool is_same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
 }
 
 static bool is_same_call(const struct ann_inline *a, const struct ann_inline *b)

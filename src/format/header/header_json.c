@@ -241,8 +241,7 @@ static void add_build_ids(struct json_put *j, const struct perf_features *f)
 	json_open(j, '[');
 	while (perf_build_id_next(&l, &id, &misc)) {
 		buf_clear(&hex);
-		for (unsigned int i = 0; i < id.build_id_bytes; i++)
-			buf_hex(&hex, id.build_id[i], 2, '0');
+		buf_hex_bytes(&hex, id.build_id, id.build_id_bytes);
 		json_open(j, '{');
 		json_put_string(j, "file", id.filename);
 		json_put_string(j, "build_id", buf_cstr(&hex));

@@ -285,8 +285,7 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 		json_put_string(p, "trace_at", y->flow & ANA_FLOW_TRACE_BEGIN ? "begin" : "end");
 	if (y->insn_bytes) {
 		buf_clear(&j->text);
-		for (unsigned int i = 0; i < y->insn_bytes; i++)
-			buf_hex(&j->text, y->insn[i], 2, '0');
+		buf_hex_bytes(&j->text, y->insn, y->insn_bytes);
 		json_put_string(p, "insn", buf_cstr(&j->text));
 		json_put_string(p, "isa", isas[y->isa % ANA_NR_ISAS]);
 	}

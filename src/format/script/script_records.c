@@ -26,8 +26,7 @@ static void add_comm(struct buf *b, const struct perf_record *r)
 static void add_build_id(struct buf *b, const struct perf_mmap *m)
 {
 	buf_char(b, '<');
-	for (int i = 0; i < m->build_id_bytes; i++)
-		buf_hex(b, m->build_id[i], 2, '0');
+	buf_hex_bytes(b, m->build_id, m->build_id_bytes);
 	buf_char(b, '>');
 }
 
