@@ -46,6 +46,31 @@ static void test_percent(void)
 	CHECK(wait_for_seconds("clew: sorting: "), "which continues");
 }
 
+static void test_text(void)
+{
+	static const struct {
+		struct cli_progress_state state;
+		const char *text;
+	} cases[] = {
+		{{"reading", 340, 1000, true, 500000000, 340},                    "clew: reading: 34 %"          },
+		{{"reading", 340000000, 1000000000, true, 2000000000, 300000000},
+		 "clew: reading: 34 %, 150 MB/s, 4 s left"                                                       },
+		{{"reading", 3000000, 6000000000, true, 1000000000, 3000000},
+		 "clew: reading: 0 %, 3.0 MB/s, 33 min 19 s left"                                                },
+		{{"writing", 500, 1000, false, 2000000000, 500},                  "clew: writing: 50 %, 2 s left"},
+		{{"writing", 500, 1000, false, 2000000000, 0},                    "clew: writing: 50 %"          },
+		{{"reading", 1001, 1000, true, 1000000000, 1001},
+		 "clew: reading: 100 %, 0.0 MB/s, 0 s left"                                                      },
+		{{"sorting", 0, 0, true, 3 * 60000000000, 0},                     "clew: sorting: 3 min 0 s"     },
+	};
+	char text[128];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cli_progress_text(&cases[i].state, text, sizeof(text));
+		CHECK(!strcmp(text, cases[i].text), "%s: %s", cases[i].text, text);
+	}
+}
+
 static void test_message(void)
 {
 	forget();
@@ -107,6 +132,7 @@ int main(void)
 	if (!open_terminal())
 		SKIP_ALL("no pseudo terminal here");
 	set_columns(80);
+	test_text();
 	test_short();
 	test_percent();
 	test_message();

@@ -47,38 +47,59 @@ static int put_time(char *to, size_t size, uint64_t seconds)
 			(unsigned long long)seconds / 60 % 60);
 }
 
-/* Time left of the phase, from its speed so far. @return false: too early to say. */
-static bool time_left(uint64_t done, uint64_t total, uint64_t now, uint64_t *ret_seconds)
+static int put_rate(char *to, size_t size, double bytes_per_s)
 {
-	double spent = (double)(now - line.phase_ns) / 1e9, went;
+	double mb = bytes_per_s / 1e6;
 
-	if (done <= line.phase_done || now - line.phase_ns < QUIET_MS * NS_PER_MS)
-		return false;
-	went = (double)(done - line.phase_done);
-	*ret_seconds = (uint64_t)(spent * (double)(total - done) / went + 0.5);
-	return true;
+	return snprintf(to, size, mb < 10 ? ", %.1f MB/s" : ", %.0f MB/s", mb);
+}
+
+/* Speed and time left of the phase; nothing: too early to say. */
+static void put_speed(const struct cli_progress_state *s, char *to, size_t size)
+{
+	double rate = (double)s->went / ((double)s->spent_ns / 1e9);
+	uint64_t left;
+	char time[64];
+	int n = 0;
+
+	to[0] = 0;
+	if (!s->went || s->spent_ns < QUIET_MS * NS_PER_MS)
+		return;
+	left = (uint64_t)((double)(s->total - s->done) / rate + 0.5);
+	put_time(time, sizeof(time), left);
+	if (s->has_bytes)
+		n = put_rate(to, size, rate);
+	snprintf(to + n, size - (size_t)n, ", %s left", time);
+}
+
+void cli_progress_text(const struct cli_progress_state *s, char *to, size_t size)
+{
+	struct cli_progress_state known = *s;
+	char end[128];
+
+	if (!s->total) {
+		put_time(end, sizeof(end), s->spent_ns / (1000 * NS_PER_MS));
+		snprintf(to, size, "clew: %s: %s", s->phase, end);
+		return;
+	}
+	known.done = s->done < s->total ? s->done : s->total;
+	put_speed(&known, end, sizeof(end));
+	snprintf(to, size, "clew: %s: %.0f %%%s", s->phase,
+		 100.0 * (double)known.done / (double)s->total, end);
 }
 
 static void put_line(char *text, size_t size, const char *phase, uint64_t now)
 {
-	uint64_t total = atomic_load_explicit(&line.shown.total, memory_order_relaxed);
-	uint64_t done = atomic_load_explicit(&line.shown.done, memory_order_relaxed), left;
-	char time[64];
+	uint64_t done = atomic_load_explicit(&line.shown.done, memory_order_relaxed);
+	const struct cli_progress_state s = {
+		.phase = phase,
+		.done = done,
+		.total = atomic_load_explicit(&line.shown.total, memory_order_relaxed),
+		.has_bytes = atomic_load_explicit(&line.shown.has_bytes, memory_order_relaxed),
+		.spent_ns = now - line.phase_ns,
+		.went = done > line.phase_done ? done - line.phase_done : 0};
 
-	if (!total) {
-		put_time(time, sizeof(time), (now - line.phase_ns) / (1000 * NS_PER_MS));
-		snprintf(text, size, "clew: %s: %s", phase, time);
-		return;
-	}
-	done = done < total ? done : total;
-	if (time_left(done, total, now, &left)) {
-		put_time(time, sizeof(time), left);
-		snprintf(text, size, "clew: %s: %.0f %%, %s left", phase,
-			 100.0 * (double)done / (double)total, time);
-	} else {
-		snprintf(text, size, "clew: %s: %.0f %%", phase,
-			 100.0 * (double)done / (double)total);
-	}
+	cli_progress_text(&s, text, size);
 }
 
 static void draw(uint64_t now)

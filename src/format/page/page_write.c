@@ -32,7 +32,7 @@ static enum clew_err put_data(struct page_out *o, const struct ana_summary *s,
 	enum clew_err err;
 
 	page_columns_plan(&columns, o);
-	progress_begin(o->progress, "writing", o->page->nr * (columns.nr - 5));
+	progress_begin_count(o->progress, "writing", o->page->nr * (columns.nr - 5));
 	err = put_start(o, &columns, s, opts);
 	if (err == CLEW_OK)
 		err = page_columns_put(&columns, o);

@@ -158,7 +158,7 @@ static void wait_for_tables(struct user_stacks *u)
 
 	if (u->bpf)
 		defer_bpf_hold_tables(u->bpf);
-	progress_begin(u->ui->steps, "reading unwind tables", all);
+	progress_begin_count(u->ui->steps, "reading unwind tables", all);
 	while ((nr = table_worker_nr_pending(u->worker)) && os_clock_ns() < until) {
 		os_poll_wait(&none, 1);
 		user_stacks_take_ready(u);
