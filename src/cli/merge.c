@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/merge.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,35 +8,13 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/commands.h"
-#include "cli/common/input.h"
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
-#include "merge/guest_merge.h"
 #include "os/output.h"
 #include "trace/events/guest_ids.h"
 #include "trace/perf/perf_trace.h"
 
 enum { MAX_LISTED = 8 };
-
-/* One --guest. */
-struct guest {
-	char *text, *path; /* text is owned, path a part of it */
-	bool has_pid, has_offset;
-	uint32_t pid;
-	struct guest_given given;
-	struct cli_input in;
-	struct merge_scan scan;
-	struct guest_match match; /* of the process chosen */
-};
-
-struct merge {
-	struct cli_input in;
-	const char *out_path;
-	struct {
-		VEC(struct guest *);
-	} guests;
-	struct merge_scan scan;
-};
 
 /* --- options --- */
 
@@ -106,85 +86,6 @@ static int add_guest(void *to, const char *arg, bool is_negated)
 	cli_hint("PID is the process on the host that runs the virtual machine, and "
 		 "guest = host * SCALE + OFFSET");
 	return CLI_USAGE;
-}
-
-/* --- what was found --- */
-
-static const char *const verdicts[] =
-	{[FIT_NOT_FOUND] = "not found", [FIT_LIKELY] = "likely", [FIT_SURE] = "sure"};
-
-static void put_pieces(const struct guest_match *m)
-{
-	const char *unit = m->is_ticks ? "ticks" : "ns";
-
-	vec_for_each (&m->fit.pieces, p) {
-		int64_t base = (int64_t)(m->guest.base - m->host.base);
-
-		cli_note("  from %llu: offset %lld %s, drift %.2f ppm, %llu of %llu edges",
-			 (unsigned long long)(m->guest.base + (uint64_t)p->from),
-			 (long long)(base - fit_line_at(&p->line, p->from)), unit,
-			 -p->line.slope * 1e6, (unsigned long long)p->nr_matched,
-			 (unsigned long long)p->nr_edges);
-	}
-}
-
-/* Of an offset that was given, there is no band. */
-static void report_given(const struct guest *g)
-{
-	const struct fit_result *f = &g->match.fit;
-
-	cli_note("%s: process %u: the given offset %s: matched %llu of %llu edges, contained %llu "
-		 "of %llu events (by chance at most %llu of %llu)",
-		 g->path, g->match.pid, f->verdict ? "fits" : "does not fit",
-		 (unsigned long long)f->nr_matched, (unsigned long long)f->nr_edges,
-		 (unsigned long long)f->contained.nr_inside, (unsigned long long)f->contained.nr,
-		 (unsigned long long)f->best_random.nr_inside,
-		 (unsigned long long)f->best_random.nr);
-}
-
-/* How much better it is than the next best. */
-static void put_rivals(const struct fit_result *f, struct buf *b)
-{
-	if (!f->is_by_stays)
-		buf_printf(b, "best %u, runner-up %u", f->score, f->runner_up);
-	if (f->is_by_stays || f->gaps_other)
-		buf_printf(b, "%sin gaps: best %llu, runner-up %llu", f->is_by_stays ? "" : ", ",
-			   (unsigned long long)f->gaps_hit, (unsigned long long)f->gaps_other);
-}
-
-static void report_fit(const struct guest *g, const struct guest_match *m)
-{
-	const struct fit_result *f = &m->fit;
-	double per_us = m->is_ticks ? merge_ticks_per_us(&m->convs[0]) : 1000;
-	clew_auto(buf_done) struct buf drift = {0};
-	clew_auto(buf_done) struct buf ids = {0};
-	clew_auto(buf_done) struct buf rivals = {0};
-
-	if (!f->pieces.nr) {
-		cli_note("%s: process %u: not found: none of %llu edges matched", g->path, m->pid,
-			 (unsigned long long)f->nr_edges);
-		return;
-	}
-	if (f->ids.nr)
-		buf_printf(&ids, ", %llu of %llu threads in the host's trace ran then",
-			   (unsigned long long)f->ids.nr_inside, (unsigned long long)f->ids.nr);
-	put_rivals(f, &rivals);
-	if (m->is_ticks)
-		buf_str(&drift, "0 by definition");
-	else
-		buf_printf(&drift, "%.2f ppm", -f->pieces.data[0].line.slope * 1e6);
-	cli_note("%s: process %u: %s: offset %lld %s, drift %s, band %.1f us, matched %llu of %llu "
-		 "edges, contained %llu of %llu events (by chance at most %llu of %llu), "
-		 "%s, %zu piece%s%s",
-		 g->path, m->pid, verdicts[f->verdict], (long long)guest_match_offset(m),
-		 m->is_ticks ? "ticks" : "ns", buf_cstr(&drift), (double)f->width / per_us,
-		 (unsigned long long)f->nr_matched, (unsigned long long)f->nr_edges,
-		 (unsigned long long)f->contained.nr_inside, (unsigned long long)f->contained.nr,
-		 (unsigned long long)f->best_random.nr_inside,
-		 (unsigned long long)f->best_random.nr, buf_cstr(&rivals), f->pieces.nr,
-		 f->pieces.nr == 1 ? "" : "s", buf_cstr(&ids));
-	if (f->pieces.nr > 1)
-		put_pieces(m);
 }
 
 /* --- which process --- */
@@ -264,7 +165,7 @@ static int refuse(const struct merge *m, const struct guest *g, const struct gue
 
 	cli_error("%s: the offset of its clock was not found: %s", g->path,
 		  f->why ? f->why : "no process fits");
-	report_fit(g, match);
+	merge_report_fit(g, match);
 	if (g->has_pid)
 		hint_processes(m);
 	cli_hint("record both longer and at the same time: the offset shows where the guest idles, "
@@ -294,7 +195,7 @@ static int choose(const struct merge *m, struct guest *g)
 			  s.nr_best, g->path);
 		return CLI_FAILED;
 	}
-	report_fit(g, &g->match);
+	merge_report_fit(g, &g->match);
 	return CLI_OK;
 }
 
@@ -308,7 +209,7 @@ static int refuse_pid(const struct merge *m, struct guest *g)
 		status = refuse(m, g, &g->match);
 	if (s.nr_tried && s.best.fit.verdict != FIT_NOT_FOUND) {
 		cli_hint("it fits process %u:", s.best.pid);
-		report_fit(g, &s.best);
+		merge_report_fit(g, &s.best);
 	}
 	guest_match_done(&s.best);
 	return status;
@@ -321,7 +222,7 @@ static int check_given(const struct merge *m, struct guest *g, const struct merg
 
 	if (guest_match(&m->scan, v, &g->scan, &g->given, &g->match))
 		return no_memory();
-	report_given(g);
+	merge_report_given(g);
 	if (g->match.fit.verdict != FIT_NOT_FOUND)
 		return CLI_OK;
 	if (guest_match(&m->scan, v, &g->scan, NULL, &found))
@@ -333,8 +234,8 @@ static int check_given(const struct merge *m, struct guest *g, const struct merg
 		cli_warn("%s: the given offset %lld is wrong: the switches say %lld %s "
 			 "(%s); it is used as given",
 			 g->path, (long long)g->given.offset, (long long)guest_match_offset(&found),
-			 found.is_ticks ? "ticks" : "ns", verdicts[found.fit.verdict]);
-		report_fit(g, &found);
+			 found.is_ticks ? "ticks" : "ns", merge_verdict_name(found.fit.verdict));
+		merge_report_fit(g, &found);
 	}
 	guest_match_done(&found);
 	return CLI_OK;
@@ -358,7 +259,7 @@ static int match_guest(const struct merge *m, struct guest *g)
 		return no_memory();
 	if (g->match.fit.verdict == FIT_NOT_FOUND)
 		return refuse_pid(m, g);
-	report_fit(g, &g->match);
+	merge_report_fit(g, &g->match);
 	return CLI_OK;
 }
 
@@ -475,32 +376,6 @@ static enum clew_err rewrite_some(void *out, uint64_t offset, const void *data, 
 										  : CLEW_OK;
 }
 
-static void report_counts(const struct merge *m, const struct guest_merge_counts *c)
-{
-	cli_note("%s: %llu records of the host, %llu of %zu guest%s", m->out_path,
-		 (unsigned long long)c->nr_host, (unsigned long long)c->nr_guest, m->guests.nr,
-		 m->guests.nr == 1 ? "" : "s");
-	if (c->aux_bytes) {
-		cli_warn("%llu bytes of hardware trace of guests were not merged",
-			 (unsigned long long)c->aux_bytes);
-		cli_hint(
-			"a perf.data file has one trace: a guest's is decoded from the guest's own "
-			"recording, as by 'clew script -i GUEST'");
-	}
-	if (c->nr_skipped)
-		cli_note("%llu records of guests have no place among the host's",
-			 (unsigned long long)c->nr_skipped);
-	if (c->nr_bad)
-		cli_warn("%llu records were skipped: damaged, or too large",
-			 (unsigned long long)c->nr_bad);
-	if (c->nr_off_cpu)
-		cli_note("%llu records of guests are without a CPU of the host: the virtual CPU's "
-			 "thread was about to move to another one, or was not seen yet",
-			 (unsigned long long)c->nr_off_cpu);
-	if (c->drops_stack_infos)
-		cli_note("how the host's user stacks ended is not kept");
-}
-
 static int write_merged(struct merge *m, struct os_output *out)
 {
 	const struct perf_writer_out to = {
@@ -525,7 +400,7 @@ static int write_merged(struct merge *m, struct os_output *out)
 	if (err)
 		return err == CLEW_OS ? cli_fail(m->out_path, &diag)
 				      : cli_input_fail(&m->in, &diag);
-	report_counts(m, &counts);
+	merge_report(m, &counts);
 	return CLI_OK;
 }
 
@@ -619,6 +494,7 @@ int cmd_merge(int argc, char **argv)
 		{0, "guest-data", "FILE[,PID[,OFFSET[,SCALE]]]", NULL, CLI_CALL, &m, add_guest},
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{'o', "output", "FILE", "write the merged recording there", CLI_STRING, &m.out_path},
+		{0, "json", NULL, "print the clocks that were found and what was merged as one JSON object", CLI_FLAG, &m.is_json},
 		{0, "Input", NULL, NULL, CLI_SECTION},
 		{'i', "input", "FILE", "the host's recording (default: perf.data)", CLI_STRING, &m.in.path},
 		{'f', "force", NULL, NULL, CLI_FLAG, &m.in.is_forced},

@@ -3,12 +3,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
 #include "cli/event_args.h"
 #include "cli/merge_file.h"
 #include "cli/record_args.h"
+#include "format/json_put.h"
 #include "os/file.h"
 #include "os/signals.h"
 #include "record/plan/rec_parse.h"
@@ -92,8 +94,32 @@ static void merge_files(struct record *r, struct rec_result *result)
 	vec_done(&r->deferred);
 }
 
+static void put_summary_json(const struct rec_result *result)
+{
+	clew_auto(buf_done) struct buf out = {0};
+	struct json_put j = {.out = &out};
+
+	json_open(&j, '{');
+	json_put_string(&j, "path", result->last_path);
+	json_put_u64(&j, "files", result->nr_files);
+	json_put_u64(&j, "bytes", result->bytes);
+	json_put_u64(&j, "samples", result->samples);
+	json_put_u64(&j, "lost_records", result->lost);
+	json_put_string(&j, "why_empty", result->why_empty);
+	json_put_u64(&j, "exit_status", (uint64_t)result->exit_code);
+	json_put_u64(&j, "signal", (uint64_t)result->signal);
+	json_key(&j, "was_disk_full");
+	json_bool(&j, result->was_disk_full);
+	json_close(&j, '}');
+	cli_put(stderr, "%s\n", buf_cstr(&out));
+}
+
 static void print_summary(const struct record *r, const struct rec_result *result)
 {
+	if (r->args.is_json) {
+		put_summary_json(result);
+		return;
+	}
 	if (r->args.is_quiet)
 		return;
 	cli_put(stderr, "[ clew record: captured and wrote %.3f MB %s (%llu samples",

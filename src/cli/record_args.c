@@ -304,6 +304,7 @@ static int parse(struct record_args *r, int argc, char **argv)
 		{0, "no-buffering", NULL, "wake up for each sample", CLI_FLAG, &o->is_unbuffered},
 		{'r', "realtime", "PRIORITY", "collect with this SCHED_FIFO priority", CLI_STRING, &r->priority},
 		{0, "dry-run", NULL, "check the options and exit", CLI_FLAG, &r->is_dry_run},
+		{0, "json", NULL, "print the summary as one JSON object, on standard error", CLI_FLAG, &r->is_json},
 		{'q', "quiet", NULL, "print errors only", CLI_FLAG, &r->is_quiet},
 		{'v', "verbose", NULL, "say more", CLI_COUNT, &r->verbose},
 

@@ -11,7 +11,7 @@ struct record_args {
 	struct rec_event_list events;
 	const char *count, *max_size, *max_files, *priority;
 	const char *trigger, *between;
-	bool is_quiet, is_dry_run, no_cache;
+	bool is_quiet, is_json, is_dry_run, no_cache;
 	bool is_always_so; /* of options for what is always done */
 	unsigned int verbose;
 	struct buf cache_dir;

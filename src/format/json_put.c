@@ -159,6 +159,19 @@ void json_put_u64(struct json_put *j, const char *key, uint64_t v)
 	json_u64(j, v);
 }
 
+void json_put_i64(struct json_put *j, const char *key, int64_t v)
+{
+	json_key(j, key);
+	json_i64(j, v);
+}
+
+void json_put_double(struct json_put *j, const char *key, double v)
+{
+	json_key(j, key);
+	before_value(j);
+	buf_printf(j->out, "%.15g", v);
+}
+
 void json_put_hex(struct json_put *j, const char *key, uint64_t v)
 {
 	json_key(j, key);

@@ -36,6 +36,9 @@ void json_bool(struct json_put *j, bool v);
 /* A key with its value. Numbers that may need 64 bits, such as addresses, are text in hex, as JSON
  * readers often have only 53 bits. */
 void json_put_u64(struct json_put *j, const char *key, uint64_t v);
+void json_put_i64(struct json_put *j, const char *key, int64_t v);
+/** Short where that is exact to 15 digits; @p v is finite. */
+void json_put_double(struct json_put *j, const char *key, double v);
 void json_put_hex(struct json_put *j, const char *key, uint64_t v);
 void json_put_string(struct json_put *j, const char *key, const char *s);
 

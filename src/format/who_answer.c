@@ -79,18 +79,12 @@ static void put_flag(struct json_put *j, const char *key, bool is_set)
 	json_bool(j, true);
 }
 
-static void put_signed(struct json_put *j, const char *key, int64_t v)
-{
-	json_key(j, key);
-	json_i64(j, v);
-}
-
 static void put_ids(struct json_put *j, const struct who_answer *a)
 {
 	if (has(a, WHO_A_ROOT))
 		json_put_u64(j, "root", a->root.n);
 	if (has(a, WHO_A_LOCAL))
-		put_signed(j, "local", a->local.n);
+		json_put_i64(j, "local", a->local.n);
 	if (has(a, WHO_A_SWITCHING)) {
 		json_key(j, "switching");
 		json_open(j, '[');
@@ -102,7 +96,7 @@ static void put_ids(struct json_put *j, const struct who_answer *a)
 		return;
 	json_put_u64(j, "serial", a->serial);
 	if (who_local_is_thread(a->pid))
-		put_signed(j, "pid", a->pid.n);
+		json_put_i64(j, "pid", a->pid.n);
 	if (a->comm)
 		json_put_string(j, "comm", a->comm);
 }

@@ -23,7 +23,8 @@ def run(*words):
 
 
 def merge(out, host, *guests):
-    return run(CLEW, "merge", *(f"--guest={g}" for g in guests), host, "-o", out)
+    """@p guests: files, and options."""
+    return run(CLEW, "merge", *(g if g.startswith("--") else f"--guest={g}" for g in guests), host, "-o", out)
 
 
 def unpack(tmp, name):
@@ -77,6 +78,15 @@ def check_json(case, merged, truth):
     lines = run(CLEW, "script", "--json", "--show-switch-events", "-i", merged).stdout.splitlines()
     found = {(e.get("machine_pid"), e.get("vcpu")) for e in map(json.loads, lines) if re.fullmatch(r"g\d-app\d|swapper", e.get("comm", "")) and "machine_pid" in e}
     tap.check(found == {(int(row[1]), v) for row in truth for v in (0, 1)}, f"{case}: --json has the machine and virtual CPU of each", found)
+
+
+def check_result(case, truth, text):
+    r = json.loads(text)
+    want = [(int(row[1]), row[4], "sure", False) for row in truth]
+    tap.check([(g["pid"], g["unit"], g["verdict"], g["is_given"]) for g in r["guests"]] == want, f"{case}: --json names process and unit of each guest", text)
+    tap.check(all(abs(-g["offset"] - int(row[2])) <= g["band_us"] * (TICKS_PER_US if row[4] == "ticks" else 1000)
+                  for g, row in zip(r["guests"], truth)), f"{case}: --json has the offsets", text)
+    tap.check(r["host_records"] > 0 and r["guest_records"] > 0 and r["bad_records"] == 0, f"{case}: and the numbers of records", text)
 
 
 def check_header(case, merged, truth):
@@ -172,8 +182,9 @@ def main():
             out = os.path.join(tmp, case + ".merged")
             for row, guest in zip(truth, guests):
                 check_offset(case, row, merge(out, host, guest))
-            p = merge(out, host, *guests)
+            p = merge(out, host, *guests, "--json")
             tap.check(p.returncode == 0, f"{case}: both guests", p.stderr)
+            check_result(case, truth, p.stdout)
             check_switches(case, out, 2)
             check_header(case, out, truth)
             check_json(case, out, truth)

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What clew record writes, perf reads without a warning and with the same counts."""
+import json
+import os
+
 from record_lib import LOOP, PERF, Tap, may_watch_cpus, needs_perf_events
 
 t = Tap()
@@ -46,6 +49,11 @@ for name, options in [("pipe", ["--call-graph", "fp"]), ("compressed pipe", ["-z
     r = t.record_all(options, LOOP, pipe=True)
     t.check(r.status == 0 and r.samples > 0, f"{name}: records", r.err)
     t.perf_agrees(r, name)
+
+r = t.record_all(["--json", "-q"], LOOP)
+summary = json.loads(r.err.splitlines()[-1])
+t.check(summary["samples"] > 0 and summary["files"] == 1 and summary["bytes"] == os.path.getsize(r.path) and summary["path"] == r.path
+        and summary["exit_status"] == 0 and summary["why_empty"] is None, "--json: the summary as one object", r.err)
 
 # One sample with the counts of three events: perf prints up to three lines for it.
 r = t.record(["-e", "{task-clock,page-faults,context-switches}:S"], LOOP)

@@ -26,13 +26,6 @@ const char *diff_norm_name(enum report_diff_norm n)
 	return names[n];
 }
 
-static void put_double(struct json_put *j, const char *key, double v)
-{
-	json_key(j, key);
-	buf_printf(j->out, "%.15g", v);
-	j->needs_comma = true;
-}
-
 static void put_bool(struct json_put *j, const char *key, bool v)
 {
 	json_key(j, key);
@@ -74,7 +67,7 @@ static void put_event(struct json_put *j, const struct diff_event *e)
 	json_put_u64(j, "period", e->all.period);
 	json_put_u64(j, "kept_samples", e->kept.nr);
 	json_put_u64(j, "kept_period", e->kept.period);
-	put_double(j, "value", e->value);
+	json_put_double(j, "value", e->value);
 	json_close(j, '}');
 }
 
@@ -124,11 +117,11 @@ static void put_state(struct json_put *j, const struct report_diff_cell *c)
 	};
 
 	json_put_string(j, "state", names[c->state]);
-	put_double(j, "delta", c->delta);
-	put_double(j, "error", c->delta_error);
+	json_put_double(j, "delta", c->delta);
+	json_put_double(j, "error", c->delta_error);
 	put_bool(j, "significant", c->is_significant);
 	if (c->state == REPORT_DIFF_IN_BOTH)
-		put_double(j, "ratio", c->ratio);
+		json_put_double(j, "ratio", c->ratio);
 	else
 		json_put_string(j, "ratio", NULL);
 }
@@ -138,11 +131,11 @@ static void put_cell(const struct diff_writer *d, const struct report_diff_cell 
 	json_open(d->j, '{');
 	json_put_u64(d->j, "samples", c->count.nr);
 	json_put_u64(d->j, "period", c->count.period);
-	put_double(d->j, "value", c->value);
+	json_put_double(d->j, "value", c->value);
 	if (!is_first) {
 		put_state(d->j, c);
 		if (d->feed->opts.diff.order == REPORT_DIFF_BY_WDIFF)
-			put_double(d->j, "wdiff", c->wdiff);
+			json_put_double(d->j, "wdiff", c->wdiff);
 	}
 	json_close(d->j, '}');
 }
