@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/common/message.h"
 #include "cli/common/options.h"
+#include "format/sframe_json.h"
 #include "format/sframe_text.h"
 #include "unwind/sframe_reloc.h"
 
@@ -68,15 +69,18 @@ static void flush(struct buf *out)
 
 static int print_section(const struct sframe_command *c, const struct sframe *s)
 {
+	enum clew_err (*put)(struct buf *, const struct sframe *, uint32_t, uint64_t *,
+			     struct clew_diag *) =
+		c->is_json ? sframe_json_function : sframe_text_function;
 	uint64_t left = sframe_max_rows(s);
 	struct clew_diag diag = {0};
 	struct buf out = {0};
 	enum clew_err err = CLEW_OK;
 	int status = CLI_OK;
 
-	sframe_text_head(&out, c->path, s);
+	(c->is_json ? sframe_json_head : sframe_text_head)(&out, c->path, s);
 	for (uint32_t i = 0; i < s->nr_functions && !out.is_failed && !ferror(stdout); i++) {
-		err = sframe_text_function(&out, s, i, &left, &diag);
+		err = put(&out, s, i, &left, &diag);
 		if (out.nr >= FLUSH || err)
 			flush(&out);
 		if (!err)
@@ -208,6 +212,7 @@ int cmd_sframe(int argc, char **argv)
 	const struct cli_option options[] = {
 		{0, "address", "ADDR", "where a bare section is linked to (default: 0)",
 		 CLI_STRING, &c.address_text},
+		{0, "json", NULL, "print JSON objects, one per line", CLI_FLAG, &c.is_json},
 		{0, "dump", NULL, NULL, CLI_SECTION},
 		{0, "raw", NULL, "FILE is a bare section, not an ELF file (detected by its first bytes)",
 		 CLI_FLAG, &c.is_raw},
@@ -224,9 +229,9 @@ int cmd_sframe(int argc, char **argv)
 	/* clang-format on */
 	const struct cli_command command = {
 		.name = "sframe",
-		.usage = "dump [--raw] [--address=ADDR] FILE\n"
-			 "check [-q] [-s FILE] FILE\n"
-			 "make -o FILE [--v2] FILE",
+		.usage = "dump [--raw] [--address=ADDR] [--json] FILE\n"
+			 "check [-q] [-s FILE] [--json] FILE\n"
+			 "make -o FILE [--v2] [--json] FILE",
 		.summary = "Print, verify or make SFrame unwind tables.",
 		.options = options,
 		.examples = "  clew sframe dump /bin/app\n"

@@ -14,7 +14,7 @@ struct sframe_command {
 	const char *out_path;     /* make */
 	const char *address_text;
 	uint64_t address; /* of a bare section */
-	bool is_raw, is_quiet, is_v2;
+	bool is_raw, is_quiet, is_v2, is_json;
 
 	/* while it runs */
 	struct os_map map, section_map;

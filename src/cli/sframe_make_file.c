@@ -2,8 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "cli/common/message.h"
 #include "cli/sframe.h"
+#include "format/json_put.h"
 #include "os/output.h"
 #include "unwind/eh_frame.h"
 #include "unwind/sframe_write.h"
@@ -25,6 +27,32 @@ static void print_counts(const struct sframe_command *c, const struct sframe_wri
 			printf("  %8llu  %s\n", (unsigned long long)n->nr_left_out[i],
 			       sframe_left_out_text((enum sframe_left_out)i));
 	}
+}
+
+static void print_json(const struct sframe_command *c, const struct sframe_written *n, size_t bytes)
+{
+	clew_auto(buf_done) struct buf out = {0};
+	struct json_put j = {.out = &out};
+
+	json_open(&j, '{');
+	json_put_string(&j, "path", c->out_path);
+	json_put_u64(&j, "functions", n->nr_functions);
+	json_put_u64(&j, "rows", n->nr_rows);
+	json_put_u64(&j, "bytes", bytes);
+	json_put_u64(&j, "omitted_bytes", n->left_out_bytes);
+	json_key(&j, "omitted");
+	json_open(&j, '[');
+	for (int i = 0; i < NR_SFRAME_LEFT_OUT; i++) {
+		if (!n->nr_left_out[i])
+			continue;
+		json_open(&j, '{');
+		json_put_string(&j, "why", sframe_left_out_text((enum sframe_left_out)i));
+		json_put_u64(&j, "functions", n->nr_left_out[i]);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	cli_put(stdout, "%s\n", buf_cstr(&out));
 }
 
 static int write_file(const char *path, const struct buf *section)
@@ -89,7 +117,7 @@ int sframe_command_make(struct sframe_command *c)
 	else
 		status = write_file(c->out_path, &section);
 	if (status == CLI_OK)
-		print_counts(c, &counts, section.nr);
+		(c->is_json ? print_json : print_counts)(c, &counts, section.nr);
 	buf_done(&section);
 	return status;
 }

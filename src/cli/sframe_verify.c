@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "base/escape.h"
 #include "cli/common/message.h"
 #include "cli/sframe.h"
 #include "elf/elf_sym.h"
+#include "format/json_put.h"
 #include "format/sframe_text.h"
 #include "unwind/eh_frame.h"
 #include "unwind/sframe_check.h"
@@ -35,15 +37,36 @@ static void add_name(struct verify *v, uint64_t rel)
 		buf_printf(&v->line, "+0x%llx", (unsigned long long)(rel - s->start));
 }
 
-static void report_finding(void *ctx, const struct sframe_finding *f)
+static void put_rule_json(struct verify *v, struct json_put *j, const char *key,
+			  const struct unw_rule *rule)
 {
-	struct verify *v = ctx;
-	uint64_t start = f->start;
+	clew_auto(buf_done) struct buf text = {0};
 
-	if (v->c->is_quiet)
-		return;
-	unw_image_vaddr(&v->c->image, f->start, &start);
-	buf_clear(&v->line);
+	sframe_text_rule(&text, v->c->image.arch, rule);
+	json_put_string(j, key, buf_cstr(&text));
+}
+
+/* @p start: as linked. */
+static void put_finding_json(struct verify *v, const struct sframe_finding *f, uint64_t start)
+{
+	const struct sym *s = sym_table_find(&v->symbols, f->start);
+	struct json_put j = {.out = &v->line};
+
+	json_open(&j, '{');
+	json_put_string(&j, "verdict", verdict_names[f->verdict]);
+	json_put_hex(&j, "start", start);
+	json_put_hex(&j, "end", start + f->end - f->start);
+	if (s)
+		json_put_string(&j, "function", sym_name(&v->symbols, s));
+	if (f->verdict != SFRAME_DROPPED) {
+		put_rule_json(v, &j, "sframe", f->sframe);
+		put_rule_json(v, &j, "eh_frame", f->eh_frame);
+	}
+	json_close(&j, '}');
+}
+
+static void put_finding(struct verify *v, const struct sframe_finding *f, uint64_t start)
+{
 	buf_printf(&v->line, "%s: 0x%llx-0x%llx", verdict_names[f->verdict],
 		   (unsigned long long)start, (unsigned long long)(start + f->end - f->start));
 	add_name(v, f->start);
@@ -53,11 +76,51 @@ static void report_finding(void *ctx, const struct sframe_finding *f)
 		buf_str(&v->line, ", .eh_frame ");
 		sframe_text_rule(&v->line, v->c->image.arch, f->eh_frame);
 	}
+}
+
+static void report_finding(void *ctx, const struct sframe_finding *f)
+{
+	struct verify *v = ctx;
+	uint64_t start = f->start;
+
+	if (v->c->is_quiet)
+		return;
+	unw_image_vaddr(&v->c->image, f->start, &start);
+	buf_clear(&v->line);
+	(v->c->is_json ? put_finding_json : put_finding)(v, f, start);
 	puts(buf_cstr(&v->line));
 }
 
-static void print_totals(const struct verify *v, const struct sframe_verdicts *n,
-			 const struct sframe_counts *s)
+static void print_totals_json(const struct verify *v, const struct sframe_verdicts *n,
+			      const struct sframe_counts *s)
+{
+	clew_auto(buf_done) struct buf out = {0};
+	struct json_put j = {.out = &out};
+
+	json_open(&j, '{');
+	json_put_string(&j, "file", v->c->path);
+	json_put_u64(&j, "version", v->s.version);
+	json_put_u64(&j, "functions", s->nr_functions);
+	json_put_u64(&j, "rows", s->nr_rows);
+	json_put_u64(&j, "damaged_functions", s->nr_bad);
+	json_put_u64(&j, "compared", n->nr_compared);
+	json_put_u64(&j, "compared_bytes", n->compared_bytes);
+	json_key(&j, "verdicts");
+	json_open(&j, '[');
+	for (int i = 0; i < NR_SFRAME_VERDICTS; i++) {
+		json_open(&j, '{');
+		json_put_string(&j, "verdict", verdict_names[i]);
+		json_put_u64(&j, "nr", n->nr[i]);
+		json_put_u64(&j, "bytes", n->bytes[i]);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	cli_put(stdout, "%s\n", buf_cstr(&out));
+}
+
+static void print_totals_text(const struct verify *v, const struct sframe_verdicts *n,
+			      const struct sframe_counts *s)
 {
 	cli_put(stdout,
 		"%s: version %u, %llu functions, %llu rows; compared %llu stretches, %llu bytes\n",
@@ -67,6 +130,12 @@ static void print_totals(const struct verify *v, const struct sframe_verdicts *n
 	for (int i = 0; i < NR_SFRAME_VERDICTS; i++)
 		printf("  %-15s  %llu (%llu bytes)\n", verdict_names[i],
 		       (unsigned long long)n->nr[i], (unsigned long long)n->bytes[i]);
+}
+
+static void print_totals(const struct verify *v, const struct sframe_verdicts *n,
+			 const struct sframe_counts *s)
+{
+	(v->c->is_json ? print_totals_json : print_totals_text)(v, n, s);
 	if (s->nr_equal)
 		cli_warn("%s: %llu rows start where the row before does", v->c->path,
 			 (unsigned long long)s->nr_equal);

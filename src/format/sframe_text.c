@@ -6,7 +6,7 @@
 
 enum { COLUMN = 10, LAST_COLUMN = 13 };
 
-static const char *file_format(const struct sframe *s)
+const char *sframe_text_abi(const struct sframe *s)
 {
 	switch (s->abi) {
 	case SFRAME_ABI_AARCH64_ENDIAN_BIG:
@@ -45,7 +45,7 @@ static void put_flags(struct buf *out, uint8_t flags)
 void sframe_text_head(struct buf *out, const char *file, const struct sframe *s)
 {
 	buf_char(out, '\n');
-	escape_printf(out, "%s:     file format %s\n", file, file_format(s));
+	escape_printf(out, "%s:     file format %s\n", file, sframe_text_abi(s));
 	buf_char(out, '\n');
 	buf_str(out, "Contents of the SFrame section .sframe:\n  Header :\n\n");
 	buf_printf(out, "    Version: SFRAME_VERSION_%u\n", s->version);
@@ -122,10 +122,28 @@ static void end_column(struct buf *out, size_t start, size_t width)
 	buf_fill(out, ' ', used < width ? width - used : 1);
 }
 
+void sframe_text_part(struct buf *out, const struct sframe *s, const struct sframe_function *f,
+		      const struct sframe_row *r, enum sframe_part part)
+{
+	switch (part) {
+	case SFRAME_CFA:
+		put_cfa(out, s, f, &r->cfa);
+		break;
+	case SFRAME_FP:
+		put_loc(out, s, &r->fp, s->fixed_fp, false);
+		break;
+	case SFRAME_RA:
+		put_loc(out, s, &r->ra, s->fixed_ra, true);
+		if (r->is_signed)
+			buf_str(out, "[s]");
+		break;
+	}
+}
+
 static void put_row(struct buf *out, const struct sframe *s, const struct sframe_function *f,
 		    const struct sframe_row *r)
 {
-	size_t start;
+	static const size_t widths[] = {COLUMN, COLUMN, LAST_COLUMN};
 
 	buf_str(out, "    ");
 	buf_hex(out, f->is_mask ? r->start : f->start + r->start, 16, '0');
@@ -134,17 +152,12 @@ static void put_row(struct buf *out, const struct sframe *s, const struct sframe
 		buf_str(out, "RA undefined\n");
 		return;
 	}
-	start = out->nr;
-	put_cfa(out, s, f, &r->cfa);
-	end_column(out, start, COLUMN);
-	start = out->nr;
-	put_loc(out, s, &r->fp, s->fixed_fp, false);
-	end_column(out, start, COLUMN);
-	start = out->nr;
-	put_loc(out, s, &r->ra, s->fixed_ra, true);
-	if (r->is_signed)
-		buf_str(out, "[s]");
-	end_column(out, start, LAST_COLUMN);
+	for (int part = SFRAME_CFA; part <= SFRAME_RA; part++) {
+		size_t start = out->nr;
+
+		sframe_text_part(out, s, f, r, (enum sframe_part)part);
+		end_column(out, start, widths[part]);
+	}
 	buf_char(out, '\n');
 }
 

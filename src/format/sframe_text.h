@@ -20,6 +20,14 @@ void sframe_text_head(struct buf *out, const char *file, const struct sframe *s)
 enum clew_err sframe_text_function(struct buf *out, const struct sframe *s, uint32_t i,
 				   uint64_t *left, struct clew_diag *diag);
 
+/** The location of the caller's frame, frame pointer and return address in a row. */
+enum sframe_part { SFRAME_CFA, SFRAME_FP, SFRAME_RA };
+void sframe_text_part(struct buf *out, const struct sframe *s, const struct sframe_function *f,
+		      const struct sframe_row *r, enum sframe_part part);
+
+/** "elf64-x86-64"; "": an unknown ABI. */
+const char *sframe_text_abi(const struct sframe *s);
+
 /** A compiled rule in the same spelling: "sp+16 fp=c-16 ra=c-8 signal"; NULL: "nothing". */
 void sframe_text_rule(struct buf *out, enum unw_arch arch, const struct unw_rule *rule);
 

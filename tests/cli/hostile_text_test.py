@@ -232,6 +232,10 @@ def tables(binary):
     in_pipe(["sframe", "make", "-o", other, os.path.join(work, b"framed.so")])
     clean("sframe dump", ["sframe", "dump", section])
     clean("sframe check", ["sframe", "check", "-s", section, binary])
+    clean("sframe make --json", ["sframe", "make", "--json", "-o", section, binary], is_json=True)
+    clean("sframe dump --json", ["sframe", "dump", "--json", section], is_json=True)
+    clean("sframe check --json", ["sframe", "check", "--json", "-s", section, binary], is_json=True)
+    clean("sframe check --json, a function named", ["sframe", "check", "--json", "-s", other, binary], is_json=True)
     clean("sframe check, a function named", ["sframe", "check", "-s", other, binary])
 
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "format/sframe_json.h"
 #include "format/sframe_text.h"
 #include "unwind/sframe_check.h"
 #include "unwind/sframe_reloc.h"
@@ -13,12 +14,15 @@ enum { MAX_TEXT_ROWS = 4096, MAX_FUNCTIONS = 256 };
 
 static void print(const struct sframe *s)
 {
-	uint64_t left = MAX_TEXT_ROWS;
+	uint64_t text_left = MAX_TEXT_ROWS, json_left = MAX_TEXT_ROWS;
 	struct buf out = {0};
 
 	sframe_text_head(&out, "f", s);
-	for (uint32_t i = 0; i < s->nr_functions && i < MAX_FUNCTIONS; i++)
-		sframe_text_function(&out, s, i, &left, NULL);
+	sframe_json_head(&out, "f", s);
+	for (uint32_t i = 0; i < s->nr_functions && i < MAX_FUNCTIONS; i++) {
+		sframe_text_function(&out, s, i, &text_left, NULL);
+		sframe_json_function(&out, s, i, &json_left, NULL);
+	}
 	buf_done(&out);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/sframe_text.h"
 
+#include "format/sframe_json.h"
 #include "unit/tap.h"
 #include "unwind/sframe_write.h"
 
@@ -8,8 +9,8 @@
 
 enum { CODE = 0x401000 };
 
-static const char *text_of(const struct sframe_write_opts *opts, const struct unw_rule *rules,
-			   size_t nr, uint8_t rep_size)
+static const char *print(const struct sframe_write_opts *opts, const struct unw_rule *rules,
+			 size_t nr, uint8_t rep_size, bool is_json)
 {
 	struct sframe_writer *w = sframe_writer_new(opts);
 	struct sframe_written n;
@@ -25,11 +26,17 @@ static const char *text_of(const struct sframe_write_opts *opts, const struct un
 	sframe_writer_free(w);
 	buf_clear(&text);
 	if (!sframe_open(&s, &(struct unw_section){(uint8_t *)section.data, section.nr, 0}, NULL)) {
-		sframe_text_head(&text, "f", &s);
-		sframe_text_function(&text, &s, 0, &left, NULL);
+		(is_json ? sframe_json_head : sframe_text_head)(&text, "f", &s);
+		(is_json ? sframe_json_function : sframe_text_function)(&text, &s, 0, &left, NULL);
 	}
 	buf_done(&section);
 	return buf_cstr(&text);
+}
+
+static const char *text_of(const struct sframe_write_opts *opts, const struct unw_rule *rules,
+			   size_t nr, uint8_t rep_size)
+{
+	return print(opts, rules, nr, rep_size, false);
 }
 
 static void test_versions(void)
@@ -98,6 +105,26 @@ static void test_rows(void)
 	      "a signed return address is marked");
 }
 
+static void test_json(void)
+{
+	const struct unw_rule r[] = {
+		{.cfa = UNW_CFA_REG, .cfa_reg = 7, .cfa_off = 8, .ra = UNW_AT_CFA, .ra_off = -8},
+		{.cfa = UNW_CFA_REG,  .ra = UNW_UNDEFINED },
+	};
+	const struct sframe_write_opts opts = {.version = 3, .abi = SFRAME_ABI_AMD64_ENDIAN_LITTLE};
+
+	CHECK_STR(print(&opts, r, 2, 0, true),
+		  "{\"file\":\"f\",\"abi\":\"elf64-x86-64\",\"version\":3,\"flags\":5,"
+		  "\"fixed_fp\":0,\"fixed_ra\":-8,\"functions\":1,\"rows\":2}\n"
+		  "{\"index\":0,\"start\":\"0x401000\",\"size\":64,\"is_signal_frame\":false,"
+		  "\"rows\":[{\"start\":\"0x401000\",\"cfa\":\"sp+8\",\"fp\":\"u\","
+		  "\"ra\":\"f\",\"is_outermost\":false},"
+		  "{\"start\":\"0x401004\",\"is_outermost\":true}]}\n",
+		  "as JSON, an object per line");
+	CHECK(strstr(print(&opts, r, 1, 16, true), "\"block_bytes\":16,\"rows\":"),
+	      "a repeat block");
+}
+
 static void test_s390x(void)
 {
 	const struct unw_rule r = {.cfa = UNW_CFA_REG,
@@ -153,6 +180,7 @@ int main(void)
 {
 	test_versions();
 	test_rows();
+	test_json();
 	test_s390x();
 	test_rules();
 	return tap_done();
