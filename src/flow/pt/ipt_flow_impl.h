@@ -133,8 +133,8 @@ static inline enum ipt_mode ipt_mode_of(const struct ipt_flow *f)
 
 /** What waits for other packets. */
 void ipt_drop_open(struct ipt_flow *f);
-/** Execution went to @p to, or FLOW_NO_ADDRESS, where it is not traced. */
-void ipt_end_tracing(struct ipt_flow *f, enum flow_cause cause, uint64_t to);
+/** Threads change, and code, too. */
+void ipt_put_time(struct ipt_flow *f);
 
 /* --- ipt_notes.c: what is reported besides execution --- */
 
@@ -175,6 +175,32 @@ void ipt_fast_decode(struct ipt_flow *f, struct bytes *in);
 
 /* Functions that return bool: false: decoding has ended, or the code or the trace does not fit, and
  * flow_front.lose() was called. */
+
+/* --- ipt_psb.c: PSB+ and context packets --- */
+
+bool ipt_begin_psb(struct ipt_flow *f);
+/** @return false: it is not one of PSB+. */
+bool ipt_take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k);
+/** Of the place that is held, as packet @p kind comes next. */
+bool ipt_settle(struct ipt_flow *f, enum ipt_kind kind);
+void ipt_take_mode(struct ipt_context *c, const struct ipt_packet *k);
+/** PIP, VMCS: with the instruction that they are of, if the trace says nothing at it. */
+bool ipt_bind_context(struct ipt_flow *f, const struct ipt_packet *k);
+
+/* --- ipt_places.c: packets that say where execution is --- */
+
+/** Execution is at @p ip, and traced from there on. */
+void ipt_begin_at(struct ipt_flow *f, uint64_t ip);
+/** Where tracing begins, or at a PSB: in a transaction, or not. */
+void ipt_put_transaction(struct ipt_flow *f);
+/** Execution went to @p to, or FLOW_NO_ADDRESS, where it is not traced. */
+void ipt_end_tracing(struct ipt_flow *f, enum flow_cause cause, uint64_t to);
+bool ipt_take_fup(struct ipt_flow *f, const struct ipt_packet *k);
+bool ipt_take_tip(struct ipt_flow *f, const struct ipt_packet *k);
+bool ipt_take_pgd(struct ipt_flow *f, const struct ipt_packet *k);
+bool ipt_take_pge(struct ipt_flow *f, const struct ipt_packet *k);
+/** What ran since the last answer is unknown; the next FUP or TIP.PGE says where execution is. */
+bool ipt_take_overflow(struct ipt_flow *f);
 
 /* --- ipt_walk.c: branches and places --- */
 
