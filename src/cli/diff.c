@@ -86,17 +86,17 @@ static uint64_t nr_samples(const struct report_feed *f)
 /* What the recording has goes into the comparison. */
 static enum clew_err take(struct diff_run *r, uint32_t i, struct diff_reading *x)
 {
-	const struct ana_summary *s = analyze_summary(x->analyze);
+	const struct ana_summary s = cli_itrace_summary(&x->itrace, x->analyze);
 	struct perf_file *file = analyze_file(x->analyze);
 
-	r->inputs[i].nr_lost = s->nr_lost;
+	r->inputs[i].nr_lost = s.nr_lost;
 	if (x->in.verbose) {
 		buf_printf(&r->symbol_files, "# %c:\n", (char)('A' + i));
 		report_symbol_files_text(&r->symbol_files, analyze_dsos(x->analyze));
 	}
-	warn(x, s, nr_samples(x->feed));
+	warn(x, &s, nr_samples(x->feed));
 	return diff_feed_take(&r->diff, i, x->feed, file ? perf_file_evlist(file) : NULL,
-			      s->first_time, s->last_time);
+			      s.first_time, s.last_time);
 }
 
 static enum clew_err run(struct diff_run *r, uint32_t i, struct diff_reading *x)

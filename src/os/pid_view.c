@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "os/pid_view.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +164,11 @@ uint32_t os_pid_procfs(uint32_t local)
 	    os_ns_ids_read("/proc/self/status", &ids) && ids.nr == 1)
 		return local;
 	return by_pidfd(local);
+}
+
+bool os_task_exists(uint32_t local)
+{
+	return local && local <= INT_MAX && (!kill((pid_t)local, 0) || errno == EPERM);
 }
 
 uint64_t os_pid_ns_inode(uint32_t procfs)

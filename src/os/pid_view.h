@@ -47,6 +47,9 @@ uint32_t os_pid_local(const struct os_pid_view *v, uint32_t procfs, const struct
 /** The id in /proc of our process @p local, or 0: it is gone, or cannot be found there. */
 uint32_t os_pid_procfs(uint32_t local);
 
+/** Is there a process or thread of that id here, be it a zombie? Needs no /proc. */
+bool os_task_exists(uint32_t local);
+
 /** Inode of the PID namespace of @p procfs; 0: unknown. */
 uint64_t os_pid_ns_inode(uint32_t procfs);
 

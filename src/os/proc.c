@@ -136,6 +136,14 @@ bool os_read_first_line(const char *path, char *ret, size_t size)
 	return true;
 }
 
+bool os_topology_text(int cpu, const char *name, char *ret, size_t size)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/%s", cpu, name);
+	return os_read_first_line(path, ret, size);
+}
+
 bool os_read_number(const char *path, unsigned long long *ret)
 {
 	char line[64], *end;

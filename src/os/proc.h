@@ -33,6 +33,9 @@ long os_read_into(const char *path, size_t limit, struct buf *b);
 /** One line without its newline. @return false: no such file, or empty. */
 bool os_read_first_line(const char *path, char *ret, size_t size);
 
+/** A line of a CPU's topology in sysfs, such as "core_id". @return false: there is none. */
+bool os_topology_text(int cpu, const char *name, char *ret, size_t size);
+
 /** A decimal or 0x number in a file. */
 bool os_read_number(const char *path, unsigned long long *ret);
 

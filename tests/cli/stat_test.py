@@ -187,6 +187,14 @@ def forms_agree(name, *args):
     check(form(ours) == form(theirs), f"as perf: {name}", form(ours) + "----\n" + form(theirs))
 
 
+# /proc of another PID namespace: its ids are others, and 2 is a kernel's thread there.
+if is_root and not subprocess.run(["unshare", "--fork", "--pid", "true"], capture_output=True, check=False).returncode:
+    p = subprocess.run(["unshare", "--fork", "--pid", "sh", "-c", 'sleep .5 & "$0" stat -x, -e page-faults -p $!; wait', CLEW],
+                       capture_output=True, text=True, check=False, timeout=PATIENCE)
+    check(p.returncode == 0 and "page-faults" in p.stderr, "-p in a PID namespace ends with the process", p.stderr)
+else:
+    skip("-p in a PID namespace", "no PID namespaces to be made here")
+
 if PERF and "6.1" in subprocess.run([PERF, "--version"], capture_output=True, text=True, check=False).stdout:
     EVENTS = ["-e", "task-clock,page-faults,minor-faults"]
     forms_agree("text", *EVENTS, "true")

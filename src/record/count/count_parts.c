@@ -10,10 +10,9 @@
 
 static int topology(int cpu, const char *name)
 {
-	char path[128], text[32];
+	char text[32];
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/%s", cpu, name);
-	if (cpu < 0 || !os_read_first_line(path, text, sizeof(text)))
+	if (cpu < 0 || !os_topology_text(cpu, name, text, sizeof(text)))
 		return 0;
 	return atoi(text) < 0 ? 0 : atoi(text);
 }

@@ -7,6 +7,7 @@
 
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/pid_view.h"
 #include "os/signals.h"
 #include "record/count/count_parts.h"
 #include "record/open/command.h"
@@ -210,10 +211,7 @@ static enum clew_err pass_interval(struct run *r, uint64_t now, struct rec_error
 static bool is_any_task_left(const struct run *r)
 {
 	vec_for_each (&r->target.tids, tid) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "/proc/%d", *tid);
-		if (os_exists(path))
+		if (os_task_exists((uint32_t)*tid))
 			return true;
 	}
 	return false;

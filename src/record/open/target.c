@@ -161,17 +161,6 @@ static bool add_threads(struct rec_target *t, const struct os_pid_view *v, int p
 	return ok && vec_push(&t->pids, pid);
 }
 
-/* Where /proc has other ids, a thread that is gone is noticed when its events are opened. */
-static bool is_gone(const struct os_pid_view *v, int id, bool is_tid)
-{
-	char path[64];
-
-	if (!v->is_own)
-		return !is_tid && !os_pid_procfs((uint32_t)id);
-	snprintf(path, sizeof(path), "/proc/%d", id);
-	return os_file_id(path, &(struct os_file_id){0});
-}
-
 static enum clew_err add_listed(struct rec_target *t, const char *list, bool is_tid,
 				struct rec_error *error)
 {
@@ -187,9 +176,14 @@ static enum clew_err add_listed(struct rec_target *t, const char *list, bool is_
 					"'%s' is not a list of %s ids; such a list looks like "
 					"1234,1240",
 					list, what);
-		if (is_gone(&view, id, is_tid))
+		if (!os_task_exists((uint32_t)id))
 			return rec_fail(error, CLEW_NOT_FOUND, "there is no %s %d (any more)", what,
 					id);
+		if (!is_tid && !view.is_own && !os_pid_procfs((uint32_t)id))
+			return rec_fail(
+				error, CLEW_NOT_FOUND,
+				"process %d is not in /proc, which shows another PID namespace",
+				id);
 		if (is_tid ? !vec_push(&t->tids, id) || !vec_push(&t->pids, id)
 			   : !add_threads(t, &view, id))
 			return rec_fail_memory(error);

@@ -37,14 +37,6 @@ void rec_put_nr_cpus(struct buf *b)
 	vec_done(&online);
 }
 
-static bool topology_text(int cpu, const char *name, char *ret, size_t size)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), CPU_DIR "/cpu%d/topology/%s", cpu, name);
-	return os_read_first_line(path, ret, size);
-}
-
 /* The different texts that @p name has over all CPUs: u32 count, then each. */
 static void put_distinct(struct buf *b, const struct rec_ints *cpus, const char *name)
 {
@@ -57,7 +49,7 @@ static void put_distinct(struct buf *b, const struct rec_ints *cpus, const char 
 		char text[1024];
 		size_t j = 0;
 
-		if (!topology_text(cpus->data[i], name, text, sizeof(text)))
+		if (!os_topology_text(cpus->data[i], name, text, sizeof(text)))
 			continue;
 		while (j < seen.nr && strcmp(seen.data[j], text) != 0)
 			j++;
@@ -76,8 +68,8 @@ static uint32_t topology_number(int cpu, const char *name)
 	char text[32];
 
 	/* -1 where it does not apply, as the kernel says itself. */
-	return topology_text(cpu, name, text, sizeof(text)) ? (uint32_t)strtol(text, NULL, 10)
-							    : UINT32_MAX;
+	return os_topology_text(cpu, name, text, sizeof(text)) ? (uint32_t)strtol(text, NULL, 10)
+							       : UINT32_MAX;
 }
 
 void rec_put_cpu_topology(struct buf *b)
@@ -89,7 +81,7 @@ void rec_put_cpu_topology(struct buf *b)
 	 * Without dies (arm64) their list is empty, and there: perf would read one in the padding
 	 * of a record in a pipe, and reject the recording.
 	 */
-	if (cpu_list("present", &cpus) && topology_text(cpus.data[0], "core_id", text, 32)) {
+	if (cpu_list("present", &cpus) && os_topology_text(cpus.data[0], "core_id", text, 32)) {
 		put_distinct(b, &cpus, "core_siblings_list");
 		put_distinct(b, &cpus, "thread_siblings_list");
 		for (size_t i = 0; i < cpus.nr; i++) {
