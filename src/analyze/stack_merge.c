@@ -7,12 +7,11 @@
 #include "analyze/ana_user_part.h"
 #include "base/err.h"
 #include "perfdata/perf_deferred.h"
-#include "perfdata/perf_features_write.h"
 #include "perfdata/perf_stack_info.h"
+#include "perfdata/record_copy.h"
 #include "perfdata/sample_rewrite.h"
 
 enum {
-	BATCH_BYTES = 256 * 1024,   /* of records, to the writer at a time */
 	ASK_BYTES = 1 << 20,        /* of input, between two calls of goes_on */
 	MIN_MMAP_BYTES = 64 * 1024, /* of a compressed recording that names fewer */
 	MAX_ZSTD_LEVEL = 22,
@@ -26,12 +25,9 @@ struct stack_merge {
 	struct perf_file *file;
 	struct ana_reader reader;
 	struct ana_ahead ahead;
-	struct perf_writer *writer;
+	struct record_copy copy; /* outcomes are stored by the number of the sample: in order */
 	struct perf_stack_infos *infos;
-	struct buf out;             /* records on their way to the writer */
-	struct buf words, methods;  /* of the chain at hand */
-	struct clew_perf_ns newest; /* of the records that no round has released; 0: none */
-	uint64_t round_bytes;       /* written since the last FINISHED_ROUND */
+	struct buf words, methods; /* of the chain at hand */
 	uint64_t asked_at;
 	struct stack_merge_counts *counts;
 };
@@ -78,33 +74,6 @@ static enum clew_err read_head(struct stack_merge *m, const struct perf_input *i
 	return CLEW_OK;
 }
 
-static bool is_copied(unsigned int feature)
-{
-	return feature != PERF_FEAT_AUXTRACE && feature != PERF_FEAT_COMPRESSED &&
-	       feature != PERF_FEAT_CLEW_STACKS && feature != PERF_FEAT_DIR_FORMAT;
-}
-
-static enum clew_err copy_features(struct stack_merge *m)
-{
-	const struct perf_features *f = perf_file_features(m->head);
-	struct buf desc = {0};
-	enum clew_err err = CLEW_OK;
-
-	perf_put_event_desc(&desc, perf_file_evlist(m->head));
-	for (unsigned int i = 1; i < PERF_FEAT_BITS && err == CLEW_OK; i++) {
-		struct bytes section = f->section[i];
-
-		if (i == PERF_FEAT_EVENT_DESC && section.pos)
-			section = bytes_of(desc.data, desc.nr);
-		if (section.pos && is_copied(i))
-			err = perf_writer_feature(m->writer, (enum perf_feature)i, section.pos,
-						  bytes_left(&section));
-	}
-	err = err == CLEW_OK && desc.is_failed ? CLEW_NO_MEMORY : err;
-	buf_done(&desc);
-	return err;
-}
-
 static struct perf_writer_opts compression_of(const struct perf_features *f)
 {
 	struct perf_compressed c;
@@ -127,66 +96,12 @@ static enum clew_err open_output(struct stack_merge *m, const struct perf_writer
 
 	vec_for_each (&l->evsels, e)
 		(*e)->attr.flags &= ~DEFER_FLAGS;
-	err = perf_writer_open(&m->writer, out, l, &opts);
-	return err == CLEW_OK ? copy_features(m) : err;
+	err = perf_writer_open(&m->copy.writer, out, l, &opts);
+	return err == CLEW_OK ? record_copy_features(&m->copy, perf_file_features(m->head), l)
+			      : err;
 }
 
 /* --- records --- */
-
-static enum clew_err flush(struct stack_merge *m)
-{
-	enum clew_err err = m->out.is_failed
-				  ? CLEW_NO_MEMORY
-				  : perf_writer_records(m->writer, m->out.data, m->out.nr);
-
-	m->round_bytes += m->out.nr;
-	buf_clear(&m->out);
-	return err;
-}
-
-/* With the misc the reader found to be true: other readers believe it. */
-static enum clew_err append_record(struct stack_merge *m, const struct perf_record *r)
-{
-	size_t at = m->out.nr + offsetof(struct perf_event_header, misc);
-
-	buf_add(&m->out, r->data, r->size);
-	if (!m->out.is_failed)
-		memcpy(m->out.data + at, &r->misc, sizeof(r->misc));
-	return m->out.nr >= BATCH_BYTES ? flush(m) : CLEW_OK;
-}
-
-static enum clew_err end_round(struct stack_merge *m)
-{
-	static const struct perf_event_header round = {.type = PERF_RECORD_FINISHED_ROUND,
-						       .size = sizeof(round)};
-	enum clew_err err = flush(m);
-
-	m->round_bytes = 0;
-	return err == CLEW_OK ? perf_writer_plain(m->writer, &round, sizeof(round)) : err;
-}
-
-/*
- * Outcomes are stored by the number of the sample, so a reader has to meet the samples in the order
- * in which they were written. It would sort them otherwise where a time is earlier than the one
- * before, or where a sample without a time follows records with one. Two rounds before such a
- * record release all that came before.
- */
-static enum clew_err keep_order(struct stack_merge *m, const struct perf_record *r,
-				struct clew_perf_ns time)
-{
-	bool has_time = ana_has_place(time);
-	enum clew_err err = CLEW_OK;
-
-	if (has_time ? time.ns < m->newest.ns : r->type == PERF_RECORD_SAMPLE && m->newest.ns) {
-		err = end_round(m);
-		if (err == CLEW_OK)
-			err = end_round(m);
-		m->newest.ns = 0;
-	}
-	if (has_time && time.ns > m->newest.ns)
-		m->newest = time;
-	return err;
-}
 
 static enum clew_err find_user(struct stack_merge *m, const struct perf_record *r,
 			       const struct perf_sample *s, struct ana_user *ret)
@@ -267,8 +182,8 @@ static enum clew_err write_merged(struct stack_merge *m, const struct perf_recor
 		return CLEW_NO_MEMORY;
 	ana_user_words(u, &s->callchain, (uint8_t *)m->words.data);
 	edit.words = (const uint64_t *)(const void *)m->words.data;
-	sample_rewrite(&m->out, r->data, r->size, attr, s, &edit);
-	return m->out.nr >= BATCH_BYTES ? flush(m) : CLEW_OK;
+	sample_rewrite(&m->copy.out, r->data, r->size, attr, s, &edit);
+	return record_copy_flush_much(&m->copy);
 }
 
 static enum clew_err take_sample(struct stack_merge *m, const struct perf_record *r)
@@ -284,7 +199,7 @@ static enum clew_err take_sample(struct stack_merge *m, const struct perf_record
 	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &evsel->attr, &s) != CLEW_OK ||
 	    !ana_find_mark(&s.callchain, &user.mark_at)) {
 		err = perf_stack_infos_add(m->infos, NULL);
-		return err == CLEW_OK ? append_record(m, r) : err;
+		return err == CLEW_OK ? record_copy_add(&m->copy, r) : err;
 	}
 	err = find_user(m, r, &s, &user);
 	if (err != CLEW_OK)
@@ -301,7 +216,7 @@ static enum clew_err take_record(struct stack_merge *m, const struct perf_record
 	enum clew_err err = CLEW_OK;
 
 	if (r->type < PERF_RECORD_HEADER_ATTR && r->type != PERF_RECORD_CALLCHAIN_DEFERRED)
-		err = keep_order(m, r, time);
+		err = record_copy_keep_order(&m->copy, r->type, time);
 	if (err != CLEW_OK)
 		return err;
 	switch (r->type) {
@@ -312,15 +227,15 @@ static enum clew_err take_record(struct stack_merge *m, const struct perf_record
 	case PERF_RECORD_HEADER_FEATURE:
 	case PERF_RECORD_HEADER_TRACING_DATA:
 		return CLEW_OK;
-	case PERF_RECORD_FINISHED_ROUND: /* any place is right in a file in order */
-		return m->round_bytes + m->out.nr >= BATCH_BYTES ? end_round(m) : CLEW_OK;
+	case PERF_RECORD_FINISHED_ROUND:
+		return record_copy_end_round(&m->copy);
 	case PERF_RECORD_AUXTRACE:
-		err = flush(m);
-		return err == CLEW_OK
-			     ? perf_writer_auxtrace(m->writer, r->data, r->size, &r->payload, 1)
-			     : err;
+		err = record_copy_flush(&m->copy);
+		return err == CLEW_OK ? perf_writer_auxtrace(m->copy.writer, r->data, r->size,
+							     &r->payload, 1)
+				      : err;
 	default:
-		return append_record(m, r);
+		return record_copy_add(&m->copy, r);
 	}
 }
 
@@ -367,7 +282,7 @@ static enum clew_err finish(struct stack_merge *m)
 	struct perf_stack_totals totals = {0};
 	struct stitch_counts c;
 	struct buf section = {0};
-	enum clew_err err = flush(m);
+	enum clew_err err = record_copy_flush(&m->copy);
 
 	stitch_counts(m->ahead.stitch, &c);
 	totals.nr_stacks = c.nr_stacks;
@@ -380,10 +295,10 @@ static enum clew_err finish(struct stack_merge *m)
 	if (err == CLEW_OK && section.is_failed)
 		err = CLEW_NO_MEMORY;
 	if (err == CLEW_OK)
-		err = perf_writer_feature(m->writer, PERF_FEAT_CLEW_STACKS, section.data,
+		err = perf_writer_feature(m->copy.writer, PERF_FEAT_CLEW_STACKS, section.data,
 					  section.nr);
 	buf_done(&section);
-	return err == CLEW_OK ? perf_writer_finish(m->writer) : err;
+	return err == CLEW_OK ? perf_writer_finish(m->copy.writer) : err;
 }
 
 static enum clew_err open_input(struct stack_merge *m, const struct perf_input *in,
@@ -412,9 +327,8 @@ static void done(struct stack_merge *m)
 	ana_reader_done(&m->reader);
 	perf_file_free(m->file);
 	perf_file_free(m->head);
-	perf_writer_free(m->writer);
+	record_copy_done(&m->copy);
 	perf_stack_infos_free(m->infos);
-	buf_done(&m->out);
 	buf_done(&m->words);
 	buf_done(&m->methods);
 }
