@@ -18,12 +18,12 @@ packages_of() {
 		{ print $2 }' tools/packages.txt
 }
 
-# npm:PACKAGE@VERSION: one command, called as the package, from npm's registry.
+# npm:PACKAGE@VERSION: a command or a library, from npm's registry.
 npm_missing=
+npm_root=$(npm root -g 2> /dev/null || :)
 for group; do
 	for package in $(awk -v group="$group" '{ sub(/ #.*/, "") } $1 == group && sub(/^npm:/, "", $2) { print $2 }' tools/packages.txt); do
-		name=${package##*/}
-		command -v "${name%@*}" > /dev/null || npm_missing="$npm_missing $package"
+		[ -d "$npm_root/${package%@*}" ] || npm_missing="$npm_missing $package"
 	done
 done
 if [ -n "$npm_missing" ] && ! command -v npm > /dev/null; then

@@ -9,6 +9,7 @@
 #include "cli/common/progress.h"
 #include "cli/export_run.h"
 #include "format/export/export_formats.h"
+#include "os/library.h"
 
 enum { MAX_LISTED = 8 };
 
@@ -108,6 +109,18 @@ static int check_output(const struct export_run *r)
 	return CLI_USAGE;
 }
 
+static int check_library(const struct export_run *r)
+{
+	const char *name = r->opts.format->library;
+
+	if (!name || os_library_load(name))
+		return CLI_OK;
+	cli_error("%s needs the library %s, which was not found", r->opts.format->name, name);
+	cli_hint("it is looked for as every library of a program: in the directories of "
+		 "LD_LIBRARY_PATH and of /etc/ld.so.conf, /lib and /usr/lib");
+	return CLI_USAGE;
+}
+
 static int choose(struct export_run *r)
 {
 	int status = choose_format(r);
@@ -116,7 +129,9 @@ static int choose(struct export_run *r)
 		status = choose_weight(r);
 	if (status == CLI_OK)
 		status = choose_keys(r);
-	return status == CLI_OK ? check_output(r) : status;
+	if (status == CLI_OK)
+		status = check_output(r);
+	return status == CLI_OK ? check_library(r) : status;
 }
 
 static int set_inline(void *no_inline, const char *arg, bool is_negated)
@@ -199,6 +214,14 @@ static enum clew_err add_file(void *output, const void *data, size_t size)
 	return os_output_add(output, data, size) ? CLEW_OS : CLEW_OK;
 }
 
+/* The bytes may still be in the buffer. */
+static enum clew_err rewrite_file(void *output, uint64_t offset, const void *data, size_t size)
+{
+	int err = os_output_flush(output);
+
+	return err || os_output_rewrite(output, offset, data, size) ? CLEW_OS : CLEW_OK;
+}
+
 static int open_output(struct export_run *r)
 {
 	bool is_packed = r->opts.format->is_packed || (r->out_path && ends_in(r->out_path, ".gz"));
@@ -210,6 +233,8 @@ static int open_output(struct export_run *r)
 	}
 	r->sink = r->out_path ? (struct clew_sink){add_file, &r->file}
 			      : cli_stdout_sink(&r->out_diag);
+	if (!is_packed && r->file.created.is_new)
+		r->opts.rewrite = rewrite_file;
 	if (is_packed)
 		r->gzip = gzip_sink_new(&r->sink);
 	if (!is_packed || r->gzip)
@@ -263,6 +288,20 @@ static int check_event(const struct export_run *r)
 	return CLI_USAGE;
 }
 
+/* What is copied, not only read. */
+static int check_recording(const struct export_run *r)
+{
+	const char *why = !r->opts.file                      ? "it is a snapshot of trace"
+			: perf_file_is_swapped(r->opts.file) ? "it is of the other byte order"
+							     : NULL;
+
+	if (!r->opts.format->is_recording || !why)
+		return CLI_OK;
+	cli_error("%s: %s: %s copies recordings of this machine's byte order alone", r->in.path,
+		  why, r->opts.format->name);
+	return CLI_FAILED;
+}
+
 static void set_wishes(struct export_run *r)
 {
 	struct ana_opts *o = &r->in.opts;
@@ -289,6 +328,9 @@ static int open_input(struct export_run *r)
 	r->opts.events = r->itrace.events ? trace_events_list(r->itrace.events)
 		       : r->opts.file     ? perf_file_evlist(r->opts.file)
 					  : NULL;
+	status = check_recording(r);
+	if (status != CLI_OK)
+		return status;
 	/* A pipe's events come with its records. */
 	return r->opts.file && perf_file_is_pipe(r->opts.file) ? CLI_OK : check_event(r);
 }
@@ -324,6 +366,9 @@ static int fail(struct export_run *r, enum clew_err err)
 	}
 	if (!r->diag.code)
 		r->diag.code = err;
+	if (err == CLEW_UNSUPPORTED && r->opts.format->is_recording)
+		r->diag.what = "its records have no ids, by which readers would distinguish its "
+			       "events from those of the trace";
 	return cli_input_fail(&r->in, &r->diag);
 }
 

@@ -196,13 +196,26 @@ static void count(struct export *x, const struct ana_event *e, const struct expo
 	x->summary.nr_cut += is_cut ? s->nr : 0;
 }
 
+/* @p why: its stack is cut; NULL: it is not. */
+static enum clew_err write_sample(struct export *x, const struct ana_event *e,
+				  struct export_sample *s, const char *why)
+{
+	uint32_t cut = export_text_of(&x->tables, why);
+	enum clew_err err = cut == EXPORT_NONE ? CLEW_NO_MEMORY : export_key(x, e, cut, &s->key);
+
+	if (err == CLEW_OK)
+		err = export_node(x, e, why, &s->node);
+	if (err != CLEW_OK)
+		return err;
+	return x->format->has_sums ? add_sum(x, s) : x->format->sample(x, s);
+}
+
 static enum clew_err take_sample(struct export *x, const struct ana_event *e)
 {
-	struct export_sample s = {.time = e->time, .nr = 1 + e->nr_more};
+	struct export_sample s = {.time = e->time, .ip = e->sample->ip, .nr = 1 + e->nr_more};
 	struct export_event *ev = event_of(x, e->evsel, &s.event);
 	const char *why = export_why_cut(e);
 	enum clew_err err;
-	uint32_t cut;
 
 	s.period = e->period * s.nr;
 	if (!ev)
@@ -213,12 +226,7 @@ static enum clew_err take_sample(struct export *x, const struct ana_event *e)
 		x->summary.nr_omitted += s.nr;
 		return CLEW_OK;
 	}
-	cut = export_text_of(&x->tables, why);
-	err = cut == EXPORT_NONE ? CLEW_NO_MEMORY : export_key(x, e, cut, &s.key);
-	if (err == CLEW_OK)
-		err = export_node(x, e, &s.node);
-	if (err == CLEW_OK)
-		err = x->format->has_sums ? add_sum(x, &s) : x->format->sample(x, &s);
+	err = x->format->event ? x->format->event(x, e) : write_sample(x, e, &s, why);
 	if (err == CLEW_OK)
 		count(x, e, &s, why != NULL);
 	return err;
@@ -238,17 +246,25 @@ static enum clew_err take_lost(struct export *x, const struct ana_event *e)
 	return x->format->lost ? x->format->lost(x, &l) : CLEW_OK;
 }
 
-static enum clew_err take(struct export *x, const struct ana_event *e)
+static enum clew_err take_record(struct export *x, const struct ana_event *e)
 {
-	if (e->sample)
-		return e->evsel && !e->repeat ? take_sample(x, e) : CLEW_OK;
-	if (e->synth || !e->record.data)
-		return CLEW_OK;
 	if (e->record.type == PERF_RECORD_LOST || e->record.type == PERF_RECORD_LOST_SAMPLES)
 		return take_lost(x, e);
 	if (e->record.type == PERF_RECORD_NAMESPACES)
 		return export_take_namespaces(x, &e->record);
 	return export_take_record(&x->tables, &e->record);
+}
+
+static enum clew_err take(struct export *x, const struct ana_event *e)
+{
+	enum clew_err err;
+
+	if (e->sample)
+		return e->evsel && !e->repeat ? take_sample(x, e) : CLEW_OK;
+	if (e->synth || !e->record.data)
+		return CLEW_OK;
+	err = take_record(x, e);
+	return err == CLEW_OK && x->format->event ? x->format->event(x, e) : err;
 }
 
 static enum clew_err begin(struct export *x)
@@ -318,6 +334,11 @@ const struct export_opts *export_opts(const struct export *x)
 void *export_state(struct export *x)
 {
 	return x->state;
+}
+
+const struct clew_sink *export_sink(const struct export *x)
+{
+	return x->sink;
 }
 
 struct buf *export_out(struct export *x)

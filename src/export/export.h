@@ -35,10 +35,11 @@ enum {
 
 /** A sample, or with has_sums all that have these numbers in common. */
 struct export_sample {
-	uint32_t event; /* column: of export_events() */
-	uint32_t key;   /* of export_key_at() */
-	uint32_t node;  /* its stack, of export_stack() */
-	struct clew_perf_ns time;
+	uint32_t event;           /* column: of export_events() */
+	uint32_t key;             /* of export_key_at() */
+	uint32_t node;            /* its stack, of export_stack() */
+	struct clew_perf_ns time; /* 0 in sums, as ip is */
+	uint64_t ip;              /* as recorded */
 	uint64_t nr, period;
 };
 
@@ -49,7 +50,7 @@ struct export_lost {
 	uint64_t nr;
 };
 
-/** How a format is written. All but name, summary, sample and end may be NULL. */
+/** How a format is written. All but name, summary, end, and one of sample and event may be NULL. */
 struct export_format {
 	const char *name;    /* of --to */
 	const char *summary; /* for --help */
@@ -60,6 +61,8 @@ struct export_format {
 				in several parts, and before end() alone */
 	bool by_function;    /* stacks are of functions, not of frames */
 	bool wants_lines;    /* source lines, also without inlined functions */
+	bool is_recording;   /* of a recording of this byte order alone */
+	const char *library; /* that is loaded to write it; NULL: none */
 	uint32_t keys;       /* EXPORT_BY_ that it writes by itself, */
 	uint32_t more_keys;  /* and those that it can write, with opts.keys */
 	size_t state_bytes;  /* of export_state(), zeroed */
@@ -69,6 +72,9 @@ struct export_format {
 	enum clew_err (*thread)(struct export *x, uint32_t thread, struct clew_perf_ns time);
 	enum clew_err (*sample)(struct export *x, const struct export_sample *s);
 	enum clew_err (*lost)(struct export *x, const struct export_lost *l);
+	/** In place of sample(): samples that are not omitted, and all other records, as the
+	 * pipeline delivers them. */
+	enum clew_err (*event)(struct export *x, const struct ana_event *e);
 	enum clew_err (*end)(struct export *x);
 	void (*done)(struct export *x); /* free what the state owns; after each begin() */
 };
@@ -78,8 +84,11 @@ struct export_opts {
 	struct perf_file *file;           /* borrowed; NULL: of a snapshot */
 	const struct perf_evlist *events; /* all that may come, of trace too; borrowed */
 	const char *event;                /* only this one; NULL: all */
-	uint32_t keys;                    /* EXPORT_BY_ of the user */
-	bool by_samples;                  /* the weight is the number of samples, not the period */
+	/* Overwrite bytes of the sink at an absolute offset, by the sink's ctx; NULL: it only
+	 * appends. */
+	enum clew_err (*rewrite)(void *ctx, uint64_t offset, const void *data, size_t size);
+	uint32_t keys;   /* EXPORT_BY_ of the user */
+	bool by_samples; /* the weight is the number of samples, not the period */
 	bool no_inline;
 	bool no_cut_frames;
 	bool no_level_suffix;
@@ -125,6 +134,8 @@ const struct export_summary *export_summary(const struct export *x);
 const struct export_opts *export_opts(const struct export *x);
 /** The format's own memory, of state_bytes. */
 void *export_state(struct export *x);
+/** For a format that writes nothing to export_out(). */
+const struct clew_sink *export_sink(const struct export *x);
 /** Bytes that go to the sink with export_flush(). */
 struct buf *export_out(struct export *x);
 /** Hand over what is more than some 64 KiB. */

@@ -84,8 +84,9 @@ struct export
 enum clew_err export_stacks_init(struct export *x);
 void export_stacks_forget(struct export *x);
 /** The node of the sample's stack; of its innermost function alone where there is no room (counted
- * in the summary). */
-enum clew_err export_node(struct export *x, const struct ana_event *e, uint32_t *ret);
+ * in the summary). @p why: of export_why_cut(). */
+enum clew_err export_node(struct export *x, const struct ana_event *e, const char *why,
+			  uint32_t *ret);
 /** NULL: it has no place. */
 const struct ana_loc *export_innermost(const struct ana_event *e);
 /** Why its stack is cut: static words; NULL: it is not. */

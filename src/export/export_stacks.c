@@ -161,9 +161,9 @@ static bool has_leaf(const struct ana_event *e)
 	return !e->loc || first == e->loc || (first->sym && first->sym == e->loc->sym);
 }
 
-static enum clew_err whole_stack(struct export *x, const struct ana_event *e, uint32_t *node)
+static enum clew_err whole_stack(struct export *x, const struct ana_event *e, const char *why,
+				 uint32_t *node)
 {
-	const char *why = export_why_cut(e);
 	enum clew_err err;
 
 	if (e->chain && e->chain->nr) {
@@ -200,9 +200,10 @@ static enum clew_err short_stack(struct export *x, const struct ana_event *e, ui
 	return err == CLEW_LIMIT ? CLEW_OK : err;
 }
 
-enum clew_err export_node(struct export *x, const struct ana_event *e, uint32_t *ret)
+enum clew_err export_node(struct export *x, const struct ana_event *e, const char *why,
+			  uint32_t *ret)
 {
-	enum clew_err err = whole_stack(x, e, ret);
+	enum clew_err err = whole_stack(x, e, why, ret);
 
 	if (err != CLEW_LIMIT)
 		return err;

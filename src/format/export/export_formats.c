@@ -2,9 +2,9 @@
 #include "format/export/export_formats.h"
 
 static const struct export_format *const formats[] = {
-	&export_pprof,          &export_collapsed, &export_speedscope,
-	&export_callgrind,      &export_firefox,   &export_chrome,
-	&export_chrome_samples, &export_perfetto,  &export_perfetto_v57,
+	&export_pprof,        &export_collapsed, &export_speedscope,     &export_callgrind,
+	&export_firefox,      &export_chrome,    &export_chrome_samples, &export_perfetto,
+	&export_perfetto_v57, &export_perf_data, &export_parquet,
 };
 
 enum { NR_FORMATS = sizeof(formats) / sizeof(*formats) };

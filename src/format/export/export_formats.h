@@ -12,7 +12,7 @@ const struct export_format *export_format_at(size_t i);
 const struct export_format *export_format_find(const char *name);
 
 extern const struct export_format export_callgrind, export_chrome, export_chrome_samples,
-	export_collapsed, export_firefox, export_perfetto, export_perfetto_v57, export_pprof,
-	export_speedscope;
+	export_collapsed, export_firefox, export_parquet, export_perf_data, export_perfetto,
+	export_perfetto_v57, export_pprof, export_speedscope;
 
 #endif

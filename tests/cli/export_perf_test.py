@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Usage: export_perf_test.py CLEW DATA DEFERRED: `clew export --to perf.data`: records, chains and totals that perf reads. DATA: ../shared/data. TAP."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import tap
+from cli.export_make import ENV, clew, evil, export, one, run, two, work
+
+DATA, DEFERRED = (os.path.abspath(p) for p in sys.argv[2:4])
+PERF = shutil.which("perf")
+
+
+def events(path, *options):
+    tables = json.loads(run(clew, "report", "-i", path, "--json", *options).stdout)["tables"]
+    return [(e["name"], e["samples"], e["period"]) for t in tables for e in t["events"] if e["samples"]]
+
+
+def copied(path, *options, name="copy.data"):
+    to = os.path.join(work, name)
+    p = run(clew, "export", "--to", "perf.data", "-i", path, "-o", to, *options)
+    return to if p.returncode == 0 else tap.check(False, "export: " + path, p.stderr)
+
+
+def stats(path):
+    """Records by type."""
+    return {k: int(v) for k, v in re.findall(r"^ *(\S+) events:\s+(\d+)", run(clew, "report", "--stats", "-i", path).stdout.decode(), re.M)}
+
+
+def script(path, *options):
+    return run(clew, "script", "-F", "comm,tid,time,period,event,ip,sym", "-i", path, *options).stdout
+
+
+def check_perf(path, what, *options):
+    """perf's totals are clew's, and it warns of nothing."""
+    if not PERF:
+        return tap.skip(f"perf report: {what}", "no perf (package linux-perf)")
+    p = subprocess.run([PERF, "report", "--stdio", "-f", "-i", path, *options], env=dict(ENV, PERF_CONFIG="/dev/null"), stdin=subprocess.DEVNULL, capture_output=True,
+                       check=False)
+    text = p.stdout.decode(errors="replace")
+    periods = [int(n) for n in re.findall(r"^# Event count \(approx\.\): (\d+)", text, re.M)]
+    names = re.findall(r"^# Samples: \S+\s+of event '([^']+)'", text, re.M)
+    expected = [(e, period) for e, _, period in events(path)]
+    tap.check(list(zip(names, periods)) == expected and not re.search("out of order|unknown event|failed to process|was corrupted", text + p.stderr.decode(errors="replace")),
+              f"perf report: {what}: its totals, and no warning", [expected, names, periods, p.stderr[:500]])
+    return text
+
+
+# --- plain recordings ---
+
+for path, what in ((one, "one event"), (two, "two events"), (evil, "hostile names")):
+    to = copied(path)
+    tap.check(events(to) == events(path) and script(to) == script(path), f"{what}: the same samples", [events(to), events(path)])
+    check_perf(to, what)
+to = copied(two, "-e", "page-faults")
+tap.check([e[:2] for e in events(to)] == [("page-faults", 5)], "-e: one event's samples", events(to))
+to = copied(one, "--tid", "8")
+tap.check(script(to) == script(one, "--tid", "8") and script(to) != script(one), "a filter", events(to))
+
+p = export(one, "perf.data")
+piped = os.path.join(work, "piped.data")
+with open(piped, "wb") as f:
+    f.write(p.stdout)
+tap.check(p.returncode == 0 and script(piped) == script(one), "standard output: the form of a pipe", p.stderr)
+if PERF:
+    q = subprocess.run([PERF, "report", "--stdio", "-i", "-"], input=p.stdout, capture_output=True, check=False)
+    tap.check(b"Event count (approx.): %d" % events(one)[0][2] in q.stdout, "perf report of a pipe", q.stderr[:300])
+
+# --- stacks ---
+
+to = copied(DEFERRED)
+tap.check(script(to) == script(DEFERRED) and "CALLCHAIN_DEFERRED" in stats(DEFERRED) and "CALLCHAIN_DEFERRED" not in stats(to), "deferred stacks are in their samples",
+          [stats(to), script(to)[:300]])
+check_perf(to, "deferred stacks")
+
+LOOP = "import hashlib\nfor i in range(300): hashlib.sha256(bytes(100000)).hexdigest()"
+live = os.path.join(work, "dwarf.data")
+made = PERF and subprocess.run([PERF, "record", "-q", "-e", "cpu-clock", "-F", "2000", "--all-cgroups", "--call-graph", "dwarf,8192", "-o", live, "--", sys.executable,
+                                "-c", LOOP], stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+if made:
+    to = copied(live)
+    tap.check(events(to) == events(live) and script(to) == script(live), "copied stacks are call chains", [events(to), events(live)])
+    tap.check(os.path.getsize(to) < os.path.getsize(live) / 2, "and no copies", [os.path.getsize(to), os.path.getsize(live)])
+    text = check_perf(to, "copied stacks, control groups, build ids")
+    ids = [subprocess.run([PERF, "buildid-list", "-i", f], capture_output=True, check=False).stdout for f in (live, to)]
+    tap.check(ids[0] == ids[1] and ids[0], "build ids are kept", ids)
+    groups = [subprocess.run([PERF, "report", "--stdio", "-s", "cgroup", "-g", "none", "-i", f], capture_output=True, check=False).stdout.decode() for f in (live, to)]
+    groups = [re.findall(r"^ +[\d.]+%.*", g, re.M) for g in groups]
+    tap.check(groups[0] and [re.split(" +", x)[-1] for x in groups[0]] == [re.split(" +", x)[-1] for x in groups[1]], "control groups are kept", groups)
+    leaf = [subprocess.run([PERF, "report", "--stdio", "--no-children", "-s", "sym", "-g", "none", "-i", f], capture_output=True, check=False).stdout for f in (live, to)]
+    leaf = [re.findall(rb"^ +[\d.]+%.*", x, re.M) for x in leaf]
+    tap.check(leaf[0] == leaf[1] and leaf[0], "perf report: own time of each function is that of the recording", [x[:5] for x in leaf])
+else:
+    tap.skip("copied stacks", "perf cannot record here")
+
+# --- hardware trace ---
+
+truth = os.path.join(DATA, "intel-pt-truth")
+if os.path.isdir(truth):
+    symfs = ("--symfs", os.path.join(truth, "symfs"))
+    for name, itrace in (("switch", "i100usbe"), ("switch", "i1000ig16"), ("switch", "cr"), ("threads", "i100usbe"), ("work", "i10usbe"), ("kernel", "i100usbe")):
+        path = os.path.join(truth, name, "perf.data")
+        to = copied(path, *symfs, "--itrace=" + itrace)
+        kinds = stats(to)
+        tap.check(events(to) == events(path, *symfs, "--itrace=" + itrace) and not [k for k in kinds if k.startswith(("AUX", "ITRACE"))],
+                  f"{name}, --itrace={itrace}: samples in place of the trace", [events(to), kinds])
+        check_perf(to, f"{name}, --itrace={itrace}", *symfs)
+    path = os.path.join(truth, "switch", "perf.data")
+    to = copied(path, *symfs, "--itrace=i1000il8")
+    tap.check(events(to) == events(path, *symfs, "--itrace=i1000il8"), "last branches are kept", events(to))
+else:
+    tap.skip("hardware trace", "no Intel PT in " + DATA)
+spe = os.path.join(DATA, "spe", "spe-synth.data")
+if os.path.exists(spe):
+    to = copied(spe)
+    tap.check(events(to) == events(spe), "SPE: sampled operations", events(to))
+    check_perf(to, "SPE")
+else:
+    tap.skip("SPE", "no spe-synth.data in " + DATA)
+
+# --- what is refused ---
+
+p = run(clew, "export", "--to", "perf.data", "-i", one, "-o", os.path.join(work, "x.data"), "--by", "tid")
+tap.check(p.returncode == 2 and b"--by: perf.data does not distinguish by tid" in p.stderr, "--by is refused", p.stderr)
+tap.done()
