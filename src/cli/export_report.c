@@ -51,6 +51,15 @@ static void report_numbers(const struct export_run *r)
 		cli_warn("%llu samples were written as of an unknown thread: there was no room for "
 			 "more threads",
 			 (unsigned long long)x->nr_no_key);
+	if (x->nr_pauses)
+		cli_note(
+			"%llu times, %llu.%03llu ms in all, were not recorded: an event was paused, "
+			"throttled, or its buffer full",
+			(unsigned long long)x->nr_pauses, (unsigned long long)x->pause_ns / 1000000,
+			(unsigned long long)x->pause_ns / 1000 % 1000);
+	if (x->nr_clipped)
+		cli_note("%llu markers outside of the time of all samples were moved to it",
+			 (unsigned long long)x->nr_clipped);
 	if (s->nr_lost)
 		cli_note("the kernel lost %llu records", (unsigned long long)s->nr_lost);
 }
@@ -112,6 +121,9 @@ static void report_json(const struct export_run *r)
 	json_put_u64(&j, "cut_stacks", x->nr_cut);
 	json_put_u64(&j, "unknown_thread_samples", x->nr_no_key);
 	json_put_u64(&j, "lost_records", r->summary.nr_lost);
+	json_put_u64(&j, "pauses", x->nr_pauses);
+	json_put_u64(&j, "paused_ns", x->pause_ns);
+	json_put_u64(&j, "moved_markers", x->nr_clipped);
 	json_key(&j, "is_truncated");
 	json_bool(&j, r->summary.end.code == CLEW_TRUNCATED || r->is_damaged);
 	json_close(&j, '}');

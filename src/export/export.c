@@ -52,6 +52,9 @@ void export_free(struct export *x)
 	vec_done(&x->threads);
 	map_u64_done(&x->thread_of);
 	map_u64_done(&x->pid_ns_of);
+	map_u64_done(&x->throttled);
+	map_u64_done(&x->inner_of);
+	perf_who_facts_done(&x->ids);
 	intern_done(&x->key_tuples);
 	vec_done(&x->keys);
 	vec_done(&x->chains);
@@ -248,11 +251,23 @@ static enum clew_err take_lost(struct export *x, const struct ana_event *e)
 
 static enum clew_err take_record(struct export *x, const struct ana_event *e)
 {
-	if (e->record.type == PERF_RECORD_LOST || e->record.type == PERF_RECORD_LOST_SAMPLES)
+	switch (e->record.type) {
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
 		return take_lost(x, e);
-	if (e->record.type == PERF_RECORD_NAMESPACES)
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return export_take_switch(x, e);
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		return export_take_throttle(x, e);
+	case PERF_RECORD_NAMESPACES:
 		return export_take_namespaces(x, &e->record);
-	return export_take_record(&x->tables, &e->record);
+	case PERF_RECORD_HEADER_EVENT_TYPE:
+		return export_take_ids(x, &e->record);
+	default:
+		return export_take_record(&x->tables, &e->record);
+	}
 }
 
 static enum clew_err take(struct export *x, const struct ana_event *e)
@@ -296,6 +311,8 @@ enum clew_err export_finish(struct export *x, const struct ana_summary *s)
 	x->run = s;
 	export_set_ranges(&x->tables);
 	if (err == CLEW_OK)
+		err = export_end_pauses(x, s);
+	if (err == CLEW_OK)
 		err = write_sums(x);
 	if (err == CLEW_OK)
 		err = x->format->end(x);
@@ -329,6 +346,11 @@ const struct export_summary *export_summary(const struct export *x)
 const struct export_opts *export_opts(const struct export *x)
 {
 	return &x->opts;
+}
+
+void export_count_clipped(struct export *x)
+{
+	x->summary.nr_clipped++;
 }
 
 void *export_state(struct export *x)
@@ -383,7 +405,7 @@ size_t export_nr_threads(const struct export *x)
 
 const struct export_thread *export_thread_at(const struct export *x, uint32_t thread)
 {
-	static const struct export_thread unknown = {UINT32_MAX, UINT32_MAX, 0};
+	static const struct export_thread unknown = {UINT32_MAX, UINT32_MAX, 0, 0, 0};
 
 	return thread == EXPORT_NONE ? &unknown : &x->threads.data[thread];
 }

@@ -50,6 +50,23 @@ struct export_lost {
 	uint64_t nr;
 };
 
+/** A thread went from a CPU, or to it. */
+struct export_switch {
+	struct clew_perf_ns time;
+	uint32_t pid, tid, cpu; /* all ones: unknown */
+	uint32_t thread;        /* of export_thread_at(); EXPORT_NONE: it has no samples so far */
+	uint32_t comm;          /* text */
+	bool is_out;
+	bool is_preempted; /* with is_out: it would run on */
+};
+
+/** A time in which nothing was recorded of a CPU or thread. */
+struct export_pause {
+	struct clew_perf_ns from, to;
+	uint32_t cpu, tid; /* all ones: any, or unknown */
+	const char *why;   /* static words */
+};
+
 /** How a format is written. All but name, summary, end, and one of sample and event may be NULL. */
 struct export_format {
 	const char *name;    /* of --to */
@@ -61,6 +78,7 @@ struct export_format {
 				in several parts, and before end() alone */
 	bool by_function;    /* stacks are of functions, not of frames */
 	bool wants_lines;    /* source lines, also without inlined functions */
+	bool has_addresses;  /* if opts ask for them */
 	bool is_recording;   /* of a recording of this byte order alone */
 	const char *library; /* that is loaded to write it; NULL: none */
 	uint32_t keys;       /* EXPORT_BY_ that it writes by itself, */
@@ -72,6 +90,9 @@ struct export_format {
 	enum clew_err (*thread)(struct export *x, uint32_t thread, struct clew_perf_ns time);
 	enum clew_err (*sample)(struct export *x, const struct export_sample *s);
 	enum clew_err (*lost)(struct export *x, const struct export_lost *l);
+	enum clew_err (*switched)(struct export *x, const struct export_switch *s);
+	/** Most of them come before end(), in no order. */
+	enum clew_err (*paused)(struct export *x, const struct export_pause *p);
 	/** In place of sample(): samples that are not omitted, and all other records, as the
 	 * pipeline delivers them. */
 	enum clew_err (*event)(struct export *x, const struct ana_event *e);
@@ -87,8 +108,9 @@ struct export_opts {
 	/* Overwrite bytes of the sink at an absolute offset, by the sink's ctx; NULL: it only
 	 * appends. */
 	enum clew_err (*rewrite)(void *ctx, uint64_t offset, const void *data, size_t size);
-	uint32_t keys;   /* EXPORT_BY_ of the user */
-	bool by_samples; /* the weight is the number of samples, not the period */
+	uint32_t keys;      /* EXPORT_BY_ of the user */
+	bool by_samples;    /* the weight is the number of samples, not the period */
+	bool has_addresses; /* of instructions, beside lines */
 	bool no_inline;
 	bool no_cut_frames;
 	bool no_level_suffix;
@@ -108,12 +130,14 @@ struct export_event {
 
 /** What was written, and what was not. */
 struct export_summary {
-	uint64_t nr_samples, period; /* written */
-	uint64_t nr_omitted;         /* of other events */
-	uint64_t nr_short;           /* written with their innermost function alone: no room */
-	uint64_t nr_cut;             /* written with a cut stack */
-	uint64_t nr_no_key;          /* of threads and groups for which there was no room */
-	uint64_t nr_lost;            /* records */
+	uint64_t nr_samples, period;  /* written */
+	uint64_t nr_omitted;          /* of other events */
+	uint64_t nr_short;            /* written with their innermost function alone: no room */
+	uint64_t nr_cut;              /* written with a cut stack */
+	uint64_t nr_no_key;           /* of threads and groups for which there was no room */
+	uint64_t nr_lost;             /* records */
+	uint64_t nr_pauses, pause_ns; /* added up over CPUs and threads */
+	uint64_t nr_clipped;          /* markers outside of the time of all samples, moved to it */
 };
 
 /** CLEW_NO_MEMORY. @p opts is copied, what it names is borrowed; @p sink too. */
@@ -140,6 +164,8 @@ const struct clew_sink *export_sink(const struct export *x);
 struct buf *export_out(struct export *x);
 /** Hand over what is more than some 64 KiB. */
 enum clew_err export_flush(struct export *x);
+/** A marker was moved. */
+void export_count_clipped(struct export *x);
 /** NULL before the end. */
 const struct ana_summary *export_of_run(const struct export *x);
 

@@ -3,6 +3,7 @@
 #define EXPORT_EXPORT_IMPL_H
 
 #include "export/export.h"
+#include "perfdata/perf_who_facts.h"
 #include "report/report_tree.h"
 
 struct export_step {
@@ -53,9 +54,12 @@ struct export
 	struct {
 		VEC(struct export_thread);
 	} threads;
-	struct map_u64 thread_of; /* pid << 32 | tid -> number */
-	struct map_u64 pid_ns_of; /* pid -> inode of its PID namespace */
-	struct intern key_tuples; /* -> key + 1 */
+	struct map_u64 thread_of;  /* pid << 32 | tid -> number */
+	struct map_u64 pid_ns_of;  /* pid -> inode of its PID namespace */
+	struct map_u64 throttled;  /* stream id of an event -> since when; 0: it runs */
+	struct perf_who_facts ids; /* in other PID namespaces, of what ran at the start */
+	struct map_u64 inner_of;   /* id of a task in the recording -> index of ids.tasks */
+	struct intern key_tuples;  /* -> key + 1 */
 	struct {
 		VEC(struct export_key);
 	} keys;
@@ -92,7 +96,15 @@ const struct ana_loc *export_innermost(const struct ana_event *e);
 /** Why its stack is cut: static words; NULL: it is not. */
 const char *export_why_cut(const struct ana_event *e);
 
+/* --- export_intervals.c --- */
+enum clew_err export_take_switch(struct export *x, const struct ana_event *e);
+enum clew_err export_take_throttle(struct export *x, const struct ana_event *e);
+/** After the last record, before the format's end(). */
+enum clew_err export_end_pauses(struct export *x, const struct ana_summary *run);
+
 /* --- export_keys.c --- */
+/** Ids of tasks in other PID namespaces. */
+enum clew_err export_take_ids(struct export *x, const struct perf_record *r);
 /** NAMESPACES. */
 enum clew_err export_take_namespaces(struct export *x, const struct perf_record *r);
 /** The key of @p e. May call the format's thread(). @p cut: text. */

@@ -21,11 +21,42 @@ enum clew_err export_take_namespaces(struct export *x, const struct perf_record 
 	return map_u64_put(&x->pid_ns_of, n.pid, inode) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+enum clew_err export_take_ids(struct export *x, const struct perf_record *r)
+{
+	size_t nr = x->ids.tasks.nr;
+
+	if (perf_who_facts_take(&x->ids, r) == CLEW_NO_MEMORY)
+		return CLEW_NO_MEMORY;
+	for (; nr < x->ids.tasks.nr; nr++) {
+		uint32_t local = x->ids.tasks.data[nr].local;
+
+		if (local && !map_u64_put(&x->inner_of, local, nr))
+			return CLEW_NO_MEMORY;
+	}
+	return CLEW_OK;
+}
+
+/* NULL: it has one id, or is not known to have more. */
+static const struct perf_who_task *ids_of(const struct export *x, uint32_t id)
+{
+	const uint64_t *at = map_u64_get(&x->inner_of, id);
+
+	return at ? &x->ids.tasks.data[*at] : NULL;
+}
+
+static uint32_t inner_of(const struct export *x, uint32_t id)
+{
+	const struct perf_who_task *t = ids_of(x, id);
+
+	return t && t->inner != id ? t->inner : 0;
+}
+
 static uint64_t pid_ns_of(const struct export *x, uint32_t pid)
 {
 	const uint64_t *inode = map_u64_get(&x->pid_ns_of, pid);
+	const struct perf_who_task *t = inode ? NULL : ids_of(x, pid);
 
-	return inode ? *inode : 0;
+	return inode ? *inode : t ? t->pid_ns : 0;
 }
 
 static const char *comm_of(const struct ana_event *e)
@@ -57,7 +88,10 @@ static enum clew_err thread_of(struct export *x, const struct ana_event *e, uint
 		return x->threads.nr >= MAX_THREADS ? CLEW_OK : CLEW_NO_MEMORY;
 	*ret = (uint32_t)n;
 	if (n == x->threads.nr) {
-		if (!vec_push(&x->threads, (struct export_thread){e->pid, e->tid, comm}))
+		const struct export_thread t = {e->pid, e->tid, comm, inner_of(x, e->pid),
+						inner_of(x, e->tid)};
+
+		if (!vec_push(&x->threads, t))
 			return CLEW_NO_MEMORY;
 		return begin_thread(x, e, *ret);
 	}

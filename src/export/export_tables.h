@@ -130,8 +130,9 @@ const char *export_level_suffix(uint8_t level);
 /* --- who --- */
 
 struct export_thread {
-	uint32_t pid, tid; /* all ones: unknown */
-	uint32_t comm;     /* text: the last one */
+	uint32_t pid, tid;             /* all ones: unknown */
+	uint32_t comm;                 /* text: the last one */
+	uint32_t inner_pid, inner_tid; /* in its own PID namespace; 0: unknown, or the same */
 };
 
 /** What samples differ by besides event and stack. Parts that the format does not distinguish are

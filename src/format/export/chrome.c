@@ -88,6 +88,12 @@ static void put_id(struct json_put *j, const char *key, uint32_t id)
 	json_i64(j, id == UINT32_MAX ? -1 : (int64_t)id);
 }
 
+static void put_known_id(struct json_put *j, const char *key, uint32_t id)
+{
+	if (id != UINT32_MAX)
+		json_put_u64(j, key, id);
+}
+
 static void put_ts(struct json_put *j, uint64_t ns)
 {
 	json_key(j, "ts");
@@ -125,6 +131,8 @@ static void put_name(const struct export *x, struct json_put *j, uint32_t thread
 	json_key(j, "args");
 	json_open(j, '{');
 	json_put_string(j, "name", export_text(export_tables(x), t->comm));
+	if (t->inner_pid)
+		json_put_u64(j, "pid_in_ns", t->inner_pid);
 	json_close(j, '}');
 	json_close(j, '}');
 }
@@ -154,6 +162,34 @@ static void put_lost(struct json_put *j, const struct export_lost *l, uint64_t n
 	json_close(j, '}');
 }
 
+/* An interval; @p from and @p to: since the start. */
+static void put_pause(struct json_put *j, const struct export_pause *p, uint64_t from, uint64_t to)
+{
+	json_open(j, '{');
+	json_put_string(j, "ph", "X");
+	json_put_string(j, "name", "paused");
+	json_put_string(j, "cat", p->why);
+	json_put_u64(j, "pid", 0);
+	json_put_u64(j, "tid", 0);
+	put_ts(j, from);
+	json_key(j, "dur");
+	json_fixed(j, to - from, NS_DECIMALS);
+	json_key(j, "args");
+	json_open(j, '{');
+	json_put_string(j, "reason", p->why);
+	put_known_id(j, "cpu", p->cpu);
+	put_known_id(j, "tid", p->tid);
+	json_close(j, '}');
+	json_close(j, '}');
+}
+
+static void put_pause_since(struct chrome *p, struct json_put *j, const struct export_pause *pause)
+{
+	uint64_t from = since_start(p, pause->from, 0);
+
+	put_pause(j, pause, from, since_start(p, pause->to, from));
+}
+
 /* --- slices --- */
 
 static enum clew_err begin_slices(struct export *x)
@@ -179,6 +215,14 @@ static enum clew_err lose_slices(struct export *x, const struct export_lost *l)
 
 	put_lost(&p->json, l, since_start(p, l->time, 0));
 	return CLEW_OK;
+}
+
+static enum clew_err pause_slices(struct export *x, const struct export_pause *pause)
+{
+	struct chrome *p = export_state(x);
+
+	put_pause_since(p, &p->json, pause);
+	return export_flush(x);
 }
 
 /* An end carries the name, too: some readers match by it. */
@@ -340,6 +384,14 @@ static enum clew_err lose_samples(struct export *x, const struct export_lost *l)
 	return spool_event(p);
 }
 
+static enum clew_err pause_samples(struct export *x, const struct export_pause *pause)
+{
+	struct chrome *p = export_state(x);
+
+	put_pause_since(p, &p->events, pause);
+	return spool_event(p);
+}
+
 /* The name of a stack is a text. */
 static const char *node_name(uint32_t node, char room[DEC_DIGITS + 1])
 {
@@ -442,6 +494,7 @@ const struct export_format export_chrome = {
 	.thread = name_slices,
 	.sample = put_slices,
 	.lost = lose_slices,
+	.paused = pause_slices,
 	.end = finish_slices,
 	.done = done,
 };
@@ -456,6 +509,7 @@ const struct export_format export_chrome_samples = {
 	.thread = name_samples,
 	.sample = put_sample,
 	.lost = lose_samples,
+	.paused = pause_samples,
 	.end = finish_samples,
 	.done = done,
 };

@@ -9,22 +9,9 @@
  * they share. Readers upgrade older versions; 61 loads in all of them that share tables.
  * Spec: firefox-devtools/profiler, docs-developer/CHANGELOG-formats.md, src/types/profile.ts.
  */
-enum item_kind { ITEM_SAMPLE, ITEM_LOST, ITEM_CGROUP };
-
-/* A sample or marker, as it stands in the spool. */
-struct item {
-	uint64_t time, weight, cpu_ns; /* weight: of ITEM_LOST records, of ITEM_CGROUP the text */
-	uint32_t node, kind;
-};
-
-struct column {
-	const char *key;
-	void (*put)(struct export *x, const struct item *item);
-};
-
 struct pass {
 	struct export *x;
-	const struct column *column;
+	const struct firefox_column *column;
 };
 
 static enum clew_err begin(struct export *x)
@@ -32,15 +19,12 @@ static enum clew_err begin(struct export *x)
 	struct firefox *p = export_state(x);
 
 	p->start = UINT64_MAX;
-	p->text_lost = export_text_add(export_tables_mut(x), "lost");
-	p->text_cgroup = export_text_add(export_tables_mut(x), "cgroup");
-	return p->text_lost == EXPORT_NONE || p->text_cgroup == EXPORT_NONE ? CLEW_NO_MEMORY
-									    : CLEW_OK;
+	return firefox_name_markers(x);
 }
 
 /* --- samples and markers --- */
 
-static struct firefox_track *track_at(struct firefox *p, uint32_t n)
+struct firefox_track *firefox_track_at(struct firefox *p, uint32_t n)
 {
 	while (p->tracks.nr <= n) {
 		if (!vec_push(&p->tracks, (struct firefox_track){0}))
@@ -49,25 +33,8 @@ static struct firefox_track *track_at(struct firefox *p, uint32_t n)
 	return &p->tracks.data[n];
 }
 
-static enum clew_err add_marker(struct firefox *p, uint32_t track, const struct item *item)
-{
-	p->tracks.data[track].nr_markers++;
-	return export_spool_add(&p->spool, 2 * track + 1, item, sizeof(*item));
-}
-
-static enum clew_err note_cgroup(struct firefox *p, uint32_t n, uint64_t time, uint32_t cgroup)
-{
-	struct firefox_track *track = &p->tracks.data[n];
-	const struct item item = {.time = time, .weight = cgroup, .kind = ITEM_CGROUP};
-
-	if (!n || track->cgroup == cgroup)
-		return CLEW_OK;
-	track->cgroup = cgroup;
-	return cgroup ? add_marker(p, n, &item) : CLEW_OK;
-}
-
 /* What has no time is as late as what came before it. */
-static uint64_t note_time(struct firefox *p, const struct firefox_track *track, uint64_t time)
+uint64_t firefox_note_time(struct firefox *p, const struct firefox_track *track, uint64_t time)
 {
 	if (time != UINT64_MAX && time < p->start)
 		p->start = time;
@@ -88,73 +55,53 @@ static enum clew_err put_sample(struct export *x, const struct export_sample *s)
 	const struct export_key *k = export_key_at(x, s->key);
 	uint32_t n = k->thread + 1; /* EXPORT_NONE: 0 */
 	struct firefox *p = export_state(x);
-	struct firefox_track *track = track_at(p, n);
-	struct item item = {.node = s->node, .weight = export_weight(export_opts(x), s)};
+	struct firefox_track *track = firefox_track_at(p, n);
+	struct firefox_item item = {.node = s->node, .weight = export_weight(export_opts(x), s)};
 	enum clew_err err;
 
 	if (!track)
 		return CLEW_NO_MEMORY;
-	item.time = note_time(p, track, s->time.ns);
-	item.cpu_ns = cpu_ns(x, s, track, item.time);
+	item.time = firefox_note_time(p, track, s->time.ns);
+	item.more = cpu_ns(x, s, track, item.time);
 	track->first = track->nr ? track->first : item.time;
 	track->last = item.time;
 	track->nr++;
-	err = note_cgroup(p, n, item.time, k->cgroup);
+	err = firefox_note_cgroup(p, n, item.time, k->cgroup);
 	return err ? err : export_spool_add(&p->spool, 2 * n, &item, sizeof(item));
-}
-
-/* They belong to no thread: they are shown in the first one. */
-static enum clew_err put_lost(struct export *x, const struct export_lost *l)
-{
-	struct firefox *p = export_state(x);
-	struct firefox_track *none = track_at(p, 0);
-	struct item item = {.weight = l->nr, .kind = ITEM_LOST};
-
-	if (!none)
-		return CLEW_NO_MEMORY;
-	item.time = note_time(p, none, l->time.ns);
-	return add_marker(p, 0, &item);
 }
 
 /* --- columns --- */
 
-static struct json_put *json(struct export *x)
-{
-	struct firefox *p = export_state(x);
-
-	return &p->json;
-}
-
-static void put_ms(struct export *x, uint64_t time)
+void firefox_put_ms(struct export *x, uint64_t time)
 {
 	const struct firefox *p = export_state(x);
 
-	json_fixed(json(x), time > p->start ? time - p->start : 0, FIREFOX_NS_DECIMALS);
+	json_fixed(firefox_json(x), time > p->start ? time - p->start : 0, FIREFOX_NS_DECIMALS);
 }
 
-static void put_stack(struct export *x, const struct item *item)
+static void put_stack(struct export *x, const struct firefox_item *item)
 {
-	json_u64(json(x), item->node - 1);
+	json_u64(firefox_json(x), item->node - 1);
 }
 
-static void put_time(struct export *x, const struct item *item)
+static void put_time(struct export *x, const struct firefox_item *item)
 {
-	put_ms(x, item->time);
+	firefox_put_ms(x, item->time);
 }
 
-static void put_weight(struct export *x, const struct item *item)
+static void put_weight(struct export *x, const struct firefox_item *item)
 {
 	const struct firefox *p = export_state(x);
 
-	json_fixed(json(x), item->weight, p->is_time ? FIREFOX_NS_DECIMALS : 0);
+	json_fixed(firefox_json(x), item->weight, p->is_time ? FIREFOX_NS_DECIMALS : 0);
 }
 
-static void put_cpu(struct export *x, const struct item *item)
+static void put_cpu(struct export *x, const struct firefox_item *item)
 {
-	json_u64(json(x), item->cpu_ns);
+	json_u64(firefox_json(x), item->more);
 }
 
-static const struct column sample_columns[] = {
+static const struct firefox_column sample_columns[] = {
 	{"stack",          put_stack },
 	{"time",           put_time  },
 	{"weight",         put_weight},
@@ -162,65 +109,12 @@ static const struct column sample_columns[] = {
 	{NULL,             NULL      }
 };
 
-static void put_data(struct export *x, const struct item *item)
-{
-	bool is_lost = item->kind == ITEM_LOST;
-
-	json_open(json(x), '{');
-	json_put_string(json(x), "type", is_lost ? "clew-lost" : "clew-cgroup");
-	if (is_lost)
-		json_put_u64(json(x), "records", item->weight);
-	else
-		json_put_string(json(x), "group",
-				export_text(export_tables(x), (uint32_t)item->weight));
-	json_close(json(x), '}');
-}
-
-static void put_marker_name(struct export *x, const struct item *item)
-{
-	const struct firefox *p = export_state(x);
-
-	json_u64(json(x), item->kind == ITEM_LOST ? p->text_lost : p->text_cgroup);
-}
-
-/* Markers outside of the time of all samples would not be shown. */
-static void put_marker_time(struct export *x, const struct item *item)
-{
-	uint64_t from = export_first_time(x).ns, to = export_last_time(x).ns, time = item->time;
-
-	if (from != UINT64_MAX && to != UINT64_MAX && from <= to)
-		time = time < from ? from : time > to ? to : time;
-	put_ms(x, time);
-}
-
-static void put_null(struct export *x, const struct item *item)
-{
-	(void)item;
-	json_string(json(x), NULL);
-}
-
-static void put_0(struct export *x, const struct item *item)
-{
-	(void)item;
-	json_u64(json(x), 0);
-}
-
-static const struct column marker_columns[] = {
-	{"data",      put_data       },
-	{"name",      put_marker_name},
-	{"startTime", put_marker_time},
-	{"endTime",   put_null       },
-	{"phase",     put_0          }, /* an instant */
-	{"category",  put_0          },
-	{NULL,        NULL           }
-};
-
 static enum clew_err put_items(void *ctx, const void *data, size_t size)
 {
 	const struct pass *pass = ctx;
 	const char *at = data;
 	enum clew_err err = CLEW_OK;
-	struct item item;
+	struct firefox_item item;
 
 	for (; size >= sizeof(item) && err == CLEW_OK; at += sizeof(item), size -= sizeof(item)) {
 		memcpy(&item, at, sizeof(item));
@@ -231,8 +125,8 @@ static enum clew_err put_items(void *ctx, const void *data, size_t size)
 }
 
 /* All columns but the length, of one series or of two in a row (@p more; 0: of one). */
-static enum clew_err put_columns(struct export *x, const struct column *columns, uint32_t series,
-				 uint32_t more)
+static enum clew_err put_columns(struct export *x, const struct firefox_column *columns,
+				 uint32_t series, uint32_t more)
 {
 	struct firefox *p = export_state(x);
 	enum clew_err err = CLEW_OK;
@@ -240,12 +134,12 @@ static enum clew_err put_columns(struct export *x, const struct column *columns,
 	for (; columns->key && err == CLEW_OK; columns++) {
 		struct pass pass = {x, columns};
 
-		json_key(json(x), columns->key);
-		json_open(json(x), '[');
+		json_key(firefox_json(x), columns->key);
+		json_open(firefox_json(x), '[');
 		err = export_spool_read(&p->spool, series, put_items, &pass);
 		if (err == CLEW_OK && more)
 			err = export_spool_read(&p->spool, more, put_items, &pass);
-		json_close(json(x), ']');
+		json_close(firefox_json(x), ']');
 	}
 	return err;
 }
@@ -271,28 +165,31 @@ static void put_who(struct export *x, const struct export_thread *t)
 	const struct firefox *p = export_state(x);
 	const uint64_t *main = map_u64_get(&p->mains, t->pid);
 	const struct export_thread *of = main ? export_thread_at(x, (uint32_t)*main) : t;
-	clew_auto(buf_done) struct buf pid = {0};
+	clew_auto(buf_done) struct buf pid = {0}, name = {0};
 
 	export_put_id(&pid, t->pid);
-	export_out(x)->is_failed |= pid.is_failed;
-	json_put_string(json(x), "processName", export_text(tables, of->comm));
-	json_put_string(json(x), "name", export_text(tables, t->comm));
-	json_put_string(json(x), "pid", buf_cstr(&pid));
-	json_key(json(x), "tid");
-	json_i64(json(x), t->tid == UINT32_MAX ? -1 : (int64_t)t->tid);
-	json_key(json(x), "isMainThread");
-	json_bool(json(x), t->pid == t->tid);
+	buf_str(&name, export_text(tables, t->comm));
+	export_out(x)->is_failed |= pid.is_failed || name.is_failed;
+	json_put_string(firefox_json(x), "processName", export_text(tables, of->comm));
+	if (t->inner_pid)
+		buf_printf(&name, " (%u)", t->inner_pid);
+	json_put_string(firefox_json(x), "name", buf_cstr(&name));
+	json_put_string(firefox_json(x), "pid", buf_cstr(&pid));
+	json_key(firefox_json(x), "tid");
+	json_i64(firefox_json(x), t->tid == UINT32_MAX ? -1 : (int64_t)t->tid);
+	json_key(firefox_json(x), "isMainThread");
+	json_bool(firefox_json(x), t->pid == t->tid);
 }
 
 static void put_life(struct export *x, const struct firefox_track *track)
 {
-	struct json_put *j = json(x);
+	struct json_put *j = firefox_json(x);
 
 	json_put_string(j, "processType", "default");
 	json_put_u64(j, "processStartupTime", 0);
 	json_put_string(j, "processShutdownTime", NULL);
 	json_key(j, "registerTime");
-	put_ms(x, track->first);
+	firefox_put_ms(x, track->first);
 	json_put_string(j, "unregisterTime", NULL);
 	json_key(j, "pausedRanges");
 	json_open(j, '[');
@@ -306,12 +203,12 @@ static enum clew_err put_samples(struct export *x, uint32_t n)
 	struct firefox *p = export_state(x);
 	enum clew_err err;
 
-	json_key(json(x), "samples");
-	json_open(json(x), '{');
+	json_key(firefox_json(x), "samples");
+	json_open(firefox_json(x), '{');
 	err = put_columns(x, sample_columns, 2 * n, 0);
-	json_put_string(json(x), "weightType", p->is_time ? "tracing-ms" : "samples");
-	json_put_u64(json(x), "length", p->tracks.data[n].nr);
-	json_close(json(x), '}');
+	json_put_string(firefox_json(x), "weightType", p->is_time ? "tracing-ms" : "samples");
+	json_put_u64(firefox_json(x), "length", p->tracks.data[n].nr);
+	json_close(firefox_json(x), '}');
 	return err;
 }
 
@@ -324,12 +221,12 @@ static enum clew_err put_markers(struct export *x, uint32_t n)
 
 	nr += has_lost ? p->tracks.data[0].nr_markers : 0;
 	p->has_put_lost = true;
-	json_key(json(x), "markers");
-	json_open(json(x), '{');
-	err = put_columns(x, marker_columns, has_lost ? 1 : 2 * n + 1,
+	json_key(firefox_json(x), "markers");
+	json_open(firefox_json(x), '{');
+	err = put_columns(x, firefox_marker_columns, has_lost ? 1 : 2 * n + 1,
 			  has_lost && n ? 2 * n + 1 : 0);
-	json_put_u64(json(x), "length", nr);
-	json_close(json(x), '}');
+	json_put_u64(firefox_json(x), "length", nr);
+	json_close(firefox_json(x), '}');
 	return err;
 }
 
@@ -338,13 +235,13 @@ static enum clew_err put_thread(struct export *x, uint32_t n)
 	const struct firefox *p = export_state(x);
 	enum clew_err err;
 
-	json_open(json(x), '{');
+	json_open(firefox_json(x), '{');
 	put_who(x, export_thread_at(x, n - 1)); /* of track 0: EXPORT_NONE */
 	put_life(x, &p->tracks.data[n]);
 	err = put_samples(x, n);
 	if (err == CLEW_OK)
 		err = put_markers(x, n);
-	json_close(json(x), '}');
+	json_close(firefox_json(x), '}');
 	return err;
 }
 
@@ -354,13 +251,13 @@ static enum clew_err put_threads(struct export *x)
 	const struct firefox *p = export_state(x);
 	enum clew_err err = CLEW_OK;
 
-	json_key(json(x), "threads");
-	json_open(json(x), '[');
+	json_key(firefox_json(x), "threads");
+	json_open(firefox_json(x), '[');
 	for (uint32_t i = 1; i < p->tracks.nr && err == CLEW_OK; i++)
 		err = p->tracks.data[i].nr ? put_thread(x, i) : CLEW_OK;
 	if (err == CLEW_OK && p->tracks.nr && p->tracks.data[0].nr)
 		err = put_thread(x, 0);
-	json_close(json(x), ']');
+	json_close(firefox_json(x), ']');
 	return err;
 }
 
@@ -426,7 +323,9 @@ const struct export_format export_firefox = {
 	.state_bytes = sizeof(struct firefox),
 	.begin = begin,
 	.sample = put_sample,
-	.lost = put_lost,
+	.lost = firefox_put_lost,
+	.switched = firefox_put_switch,
+	.paused = firefox_put_pause,
 	.end = end,
 	.done = done,
 };

@@ -12,7 +12,30 @@ enum { FIREFOX_NS_DECIMALS = 6 /* of a millisecond */ };
 struct firefox_track {
 	uint64_t first, last, nr; /* of its samples */
 	uint64_t nr_markers;
-	uint32_t cgroup; /* text: of the last sample */
+	uint64_t out;          /* since when it is off all CPUs */
+	bool is_off, is_ready; /* off: ready to run, not waiting */
+	uint32_t cgroup;       /* text: of the last sample */
+};
+
+enum firefox_kind {
+	FIREFOX_SAMPLE,
+	FIREFOX_LOST,
+	FIREFOX_CGROUP,
+	FIREFOX_SWITCH,
+	FIREFOX_PAUSED,
+	FIREFOX_NR_KINDS
+};
+
+/* A sample or marker, as it stands in the spool. */
+struct firefox_item {
+	uint64_t time, weight; /* of a marker: its number, or a text */
+	uint64_t more;         /* of a sample: CPU time; of an interval: its end */
+	uint32_t node, kind;
+};
+
+struct firefox_column {
+	const char *key;
+	void (*put)(struct export *x, const struct firefox_item *item);
 };
 
 struct firefox {
@@ -30,11 +53,38 @@ struct firefox {
 		VEC(uint32_t);
 	} base_names; /* texts, by binary */
 	struct json_put json;
-	bool is_time;       /* weights are nanoseconds */
-	bool has_put_lost;  /* they are in the first thread */
-	uint32_t text_lost; /* names of markers */
-	uint32_t text_cgroup;
+	bool is_time;                            /* weights are nanoseconds */
+	bool has_put_lost;                       /* they are in the first thread */
+	uint32_t marker_names[FIREFOX_NR_KINDS]; /* texts */
+	uint32_t waiting, preempted;             /* texts */
 };
+
+/* --- firefox.c --- */
+
+static inline struct json_put *firefox_json(struct export *x)
+{
+	struct firefox *p = export_state(x);
+
+	return &p->json;
+}
+
+/** NULL: no memory. */
+struct firefox_track *firefox_track_at(struct firefox *p, uint32_t n);
+/** The profile's 0 is the earliest. @return @p time, not before what came before in the track. */
+uint64_t firefox_note_time(struct firefox *p, const struct firefox_track *track, uint64_t time);
+void firefox_put_ms(struct export *x, uint64_t time);
+
+/* --- firefox_markers.c --- */
+
+extern const struct firefox_column firefox_marker_columns[]; /* ends with a NULL key */
+
+enum clew_err firefox_name_markers(struct export *x);
+/** @p cgroup: text; 0: none. */
+enum clew_err firefox_note_cgroup(struct firefox *p, uint32_t n, uint64_t time, uint32_t cgroup);
+enum clew_err firefox_put_lost(struct export *x, const struct export_lost *l);
+enum clew_err firefox_put_switch(struct export *x, const struct export_switch *s);
+enum clew_err firefox_put_pause(struct export *x, const struct export_pause *p);
+void firefox_put_schemas(struct json_put *j);
 
 /* --- firefox_meta.c --- */
 

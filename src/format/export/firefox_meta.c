@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "base/cleanup.h"
 #include "format/export/export_name.h"
 #include "format/export/firefox.h"
 
@@ -32,44 +31,6 @@ static void put_categories(struct json_put *j)
 		json_close(j, ']');
 		json_close(j, '}');
 	}
-	json_close(j, ']');
-}
-
-static void put_schema(struct json_put *j, const char *name, const char *key, const char *label,
-		       const char *format)
-{
-	clew_auto(buf_done) struct buf text = {0};
-
-	buf_printf(&text, "{marker.data.%s}", key);
-	json_open(j, '{');
-	json_put_string(j, "name", name);
-	json_put_string(j, "tooltipLabel", label);
-	json_put_string(j, "chartLabel", buf_cstr(&text));
-	json_put_string(j, "tableLabel", buf_cstr(&text));
-	json_key(j, "display");
-	json_open(j, '[');
-	json_string(j, "marker-chart");
-	json_string(j, "marker-table");
-	json_string(j, "timeline-overview");
-	json_close(j, ']');
-	json_key(j, "fields");
-	json_open(j, '[');
-	json_open(j, '{');
-	json_put_string(j, "key", key);
-	json_put_string(j, "label", label);
-	json_put_string(j, "format", format);
-	json_close(j, '}');
-	json_close(j, ']');
-	json_close(j, '}');
-	j->out->is_failed |= text.is_failed;
-}
-
-static void put_schemas(struct json_put *j)
-{
-	json_key(j, "markerSchema");
-	json_open(j, '[');
-	put_schema(j, "clew-lost", "records", "Lost records", "integer");
-	put_schema(j, "clew-cgroup", "group", "Control group", "string");
 	json_close(j, ']');
 }
 
@@ -118,7 +79,7 @@ void firefox_put_meta(struct export *x, const struct export_event *e, const char
 	json_key(j, "symbolicated");
 	json_bool(j, true);
 	put_categories(j);
-	put_schemas(j);
+	firefox_put_schemas(j);
 	put_units(j);
 	json_close(j, '}');
 }

@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "base/hash.h"
 #include "format/export/export_name.h"
 
 /*
@@ -85,6 +86,21 @@ void perfetto_put_id(struct buf *out, uint32_t field, uint32_t id)
 		pb_num0(out, field, id);
 }
 
+/* A thread's descriptor has no place for it. */
+static void put_inner_pid(struct export *x, uint32_t thread, struct clew_perf_ns time)
+{
+	struct perfetto *p = export_state(x);
+
+	pb_num(&p->message, EVENT_TYPE, TYPE_INSTANT);
+	pb_num(&p->message, EVENT_TRACK, (uint64_t)thread + FIRST_TRACK);
+	pb_text(&p->message, EVENT_NAME, "PID namespace");
+	pb_text(&p->part, ANNOTATION_NAME, "pid_in_ns");
+	pb_num0(&p->part, ANNOTATION_UINT, export_thread_at(x, thread)->inner_pid);
+	pb_move(&p->message, EVENT_ANNOTATION, &p->part);
+	pb_move(&p->packet, PACKET_TRACK_EVENT, &p->message);
+	end_packet(x, time, SEQUENCE_OF_ALL, FLAG_NEEDS_STATE);
+}
+
 static enum clew_err put_thread(struct export *x, uint32_t thread, struct clew_perf_ns time)
 {
 	const struct export_thread *t = export_thread_at(x, thread);
@@ -97,6 +113,8 @@ static enum clew_err put_thread(struct export *x, uint32_t thread, struct clew_p
 	pb_move(&p->message, TRACK_THREAD, &p->part);
 	pb_move(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->message);
 	end_packet(x, time, SEQUENCE_OF_ALL, FLAG_NEEDS_STATE);
+	if (t->inner_pid)
+		put_inner_pid(x, thread, time);
 	return CLEW_OK;
 }
 
@@ -125,6 +143,70 @@ static enum clew_err put_lost(struct export *x, const struct export_lost *l)
 	pb_move(&p->message, EVENT_ANNOTATION, &p->part);
 	pb_move(&p->packet, PACKET_TRACK_EVENT, &p->message);
 	end_packet(x, l->time, SEQUENCE_OF_ALL, FLAG_NEEDS_STATE);
+	return export_flush(x);
+}
+
+static enum clew_err put_switch(struct export *x, const struct export_switch *s)
+{
+	struct perfetto *p = export_state(x);
+
+	perfetto_put_id(&p->message, TASK_STATE_CPU, s->cpu);
+	pb_text(&p->message, TASK_STATE_COMM, export_text(export_tables(x), s->comm));
+	perfetto_put_id(&p->message, TASK_STATE_TID, s->tid);
+	pb_num(&p->message, TASK_STATE_STATE,
+	       !s->is_out        ? TASK_RUNNING
+	       : s->is_preempted ? TASK_RUNNABLE
+				 : TASK_SLEEPING);
+	pb_move(&p->packet, PACKET_TASK_STATE, &p->message);
+	end_packet(x, s->time, SEQUENCE_OF_ALL, FLAG_NEEDS_STATE);
+	return export_flush(x);
+}
+
+/* --- times without recording: slices of a track per CPU and reason --- */
+
+static void put_pause_track(struct export *x, const struct export_pause *pause, uint64_t uuid)
+{
+	struct perfetto *p = export_state(x);
+
+	buf_clear(&p->word);
+	buf_str(&p->word, "trace state");
+	if (pause->cpu != UINT32_MAX)
+		buf_printf(&p->word, ", CPU %u", pause->cpu);
+	if (pause->tid != UINT32_MAX)
+		buf_printf(&p->word, ", thread %u", pause->tid);
+	pb_num(&p->message, TRACK_UUID, uuid);
+	pb_move(&p->message, TRACK_NAME, &p->word);
+	pb_move(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->message);
+	end_packet(x, pause->from, SEQUENCE_OF_ALL, FLAG_NEEDS_STATE);
+}
+
+static void put_pause_edge(struct export *x, const struct export_pause *pause, uint64_t uuid,
+			   bool is_begin)
+{
+	struct perfetto *p = export_state(x);
+
+	pb_num(&p->message, EVENT_TYPE, is_begin ? TYPE_SLICE_BEGIN : TYPE_SLICE_END);
+	pb_num(&p->message, EVENT_TRACK, uuid);
+	if (is_begin) {
+		pb_text(&p->message, EVENT_NAME, "paused");
+		pb_text(&p->part, ANNOTATION_NAME, "reason");
+		pb_text(&p->part, ANNOTATION_TEXT, pause->why);
+		pb_move(&p->message, EVENT_ANNOTATION, &p->part);
+	}
+	pb_move(&p->packet, PACKET_TRACK_EVENT, &p->message);
+	end_packet(x, is_begin ? pause->from : pause->to, SEQUENCE_OF_ALL, FLAG_NEEDS_STATE);
+}
+
+static enum clew_err put_pause(struct export *x, const struct export_pause *pause)
+{
+	const uint64_t parts[] = {pause->cpu, pause->tid};
+	uint64_t uuid =
+		hash_bytes(parts, sizeof(parts)) ^ hash_bytes(pause->why, strlen(pause->why));
+
+	uuid |= UINT64_C(1) << 63; /* none of a thread */
+	put_pause_track(x, pause, uuid);
+	put_pause_edge(x, pause, uuid, true);
+	put_pause_edge(x, pause, uuid, false);
 	return export_flush(x);
 }
 
@@ -289,6 +371,8 @@ const struct export_format export_perfetto = {
 	.thread = put_thread,
 	.sample = put_sample,
 	.lost = put_lost,
+	.switched = put_switch,
+	.paused = put_pause,
 	.end = end,
 	.done = done,
 };
@@ -304,6 +388,8 @@ const struct export_format export_perfetto_v57 = {
 	.thread = put_thread,
 	.sample = put_perf_sample,
 	.lost = put_lost,
+	.switched = put_switch,
+	.paused = put_pause,
 	.end = end,
 	.done = done,
 };

@@ -6,6 +6,7 @@
  * The fields of Perfetto's messages that we write.
  * Spec: google/perfetto v58, protos/perfetto/trace: trace_packet, trace_packet_defaults,
  * interned_data, clock_snapshot, profiling/{profile_common,stack_sample,profile_packet},
+ * generic_kernel/generic_task,
  * track_event/{track_descriptor,thread_descriptor,track_event,debug_annotation}.
  */
 enum perfetto_field {
@@ -20,6 +21,7 @@ enum perfetto_field {
 	PACKET_DEFAULTS = 59,
 	PACKET_TRACK_DESCRIPTOR = 60,
 	PACKET_PERF_SAMPLE = 66,
+	PACKET_TASK_STATE = 117,
 	PACKET_STACK_SAMPLE = 135,
 
 	DEFAULTS_PERF_SAMPLE = 12,
@@ -80,6 +82,11 @@ enum perfetto_field {
 	PERF_CPU_MODE = 5,
 	PERF_TIMEBASE_COUNT = 6,
 
+	TASK_STATE_CPU = 1,
+	TASK_STATE_COMM = 2,
+	TASK_STATE_TID = 3,
+	TASK_STATE_STATE = 4,
+
 	TRACK_UUID = 1,
 	TRACK_NAME = 2,
 	TRACK_THREAD = 4,
@@ -91,13 +98,15 @@ enum perfetto_field {
 	EVENT_TRACK = 11,
 	EVENT_NAME = 23,
 	ANNOTATION_UINT = 3,
+	ANNOTATION_TEXT = 6,
 	ANNOTATION_NAME = 10,
 };
 
 enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
 enum { FRAME_NATIVE = 1, FRAME_KERNEL = 2 };
 enum { UNIT_NANOSECONDS = 1 };
-enum { TYPE_INSTANT = 3 };
+enum { TYPE_SLICE_BEGIN = 1, TYPE_SLICE_END, TYPE_INSTANT };
+enum { TASK_RUNNABLE = 2, TASK_RUNNING, TASK_SLEEPING };
 enum perfetto_mode {
 	MODE_UNKNOWN,
 	MODE_USER,

@@ -49,9 +49,9 @@ struct known {
 
 struct pprof {
 	struct buf message, part;
-	uint32_t thread, pid, tid, pid_ns, cgroup, level, cpu, stack; /* texts: keys of labels */
-	struct known *known;                                          /* by binary */
-	uint32_t *mapping;                                            /* its number, by binary */
+	uint32_t thread, pid, tid, pid_ns, pid_in_ns, cgroup, level, cpu, stack; /* texts: keys */
+	struct known *known;                                                     /* by binary */
+	uint32_t *mapping; /* its number, by binary */
 };
 
 static uint32_t text(struct export *x, const char *s)
@@ -70,6 +70,7 @@ static enum clew_err begin(struct export *x)
 	p->pid = text(x, "pid");
 	p->tid = text(x, "tid");
 	p->pid_ns = text(x, "pidns");
+	p->pid_in_ns = text(x, "pid_in_ns");
 	p->cgroup = text(x, "cgroup");
 	p->level = text(x, "level");
 	p->cpu = text(x, "cpu");
@@ -94,14 +95,17 @@ static void put_id(struct pprof *p, uint32_t key, uint32_t id)
 
 static void put_labels(struct export *x, const struct export_key *k)
 {
+	const struct export_thread *t = export_thread_at(x, k->thread);
 	struct pprof *p = export_state(x);
 
 	if (k->comm)
 		put_label(p, p->thread, LABEL_TEXT, k->comm);
-	put_id(p, p->pid, export_thread_at(x, k->thread)->pid);
-	put_id(p, p->tid, export_thread_at(x, k->thread)->tid);
+	put_id(p, p->pid, t->pid);
+	put_id(p, p->tid, t->tid);
 	if (k->pid_ns)
 		put_label(p, p->pid_ns, LABEL_NUM, k->pid_ns);
+	if (t->inner_pid)
+		put_label(p, p->pid_in_ns, LABEL_NUM, t->inner_pid);
 	if (k->cgroup)
 		put_label(p, p->cgroup, LABEL_TEXT, k->cgroup);
 	put_label(p, p->level, LABEL_TEXT, text(x, export_level_name(k->level)));
@@ -377,6 +381,8 @@ static void put_comments(struct export *x)
 	put_comment(x, "samples of other events, omitted", export_summary(x)->nr_omitted);
 	put_comment(x, "samples omitted by filters", export_of_run(x)->nr_filtered);
 	put_comment(x, "lost records", export_summary(x)->nr_lost);
+	put_comment(x, "times without recording", export_summary(x)->nr_pauses);
+	put_comment(x, "nanoseconds of these", export_summary(x)->pause_ns);
 }
 
 static enum clew_err put_strings(struct export *x)
