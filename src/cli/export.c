@@ -100,6 +100,15 @@ static bool ends_in(const char *text, const char *end)
 	return size >= end_size && !strcmp(text + size - end_size, end);
 }
 
+static int check_addresses(const struct export_run *r)
+{
+	if (!r->opts.has_addresses || r->opts.format->has_addresses)
+		return CLI_OK;
+	cli_error("--instr: %s has no place for the costs of instructions", r->opts.format->name);
+	cli_hint("--to callgrind has one");
+	return CLI_USAGE;
+}
+
 static int check_output(const struct export_run *r)
 {
 	if (r->out_path || !r->opts.format->is_binary || !cli_is_terminal())
@@ -129,6 +138,8 @@ static int choose(struct export_run *r)
 		status = choose_weight(r);
 	if (status == CLI_OK)
 		status = choose_keys(r);
+	if (status == CLI_OK)
+		status = check_addresses(r);
 	if (status == CLI_OK)
 		status = check_output(r);
 	return status == CLI_OK ? check_library(r) : status;
@@ -165,6 +176,7 @@ static int parse(struct export_run *r, int argc, char **argv)
 		 CLI_STRING, &r->opts.event},
 		{0, "weight", "WHAT", "of a sample: its period (default), or samples: 1; pprof has both", CLI_STRING, &r->weight},
 		{0, "by", "KEYS", "also distinguish by pid, tid, cpu or cgroup (comma list)", CLI_STRING, &r->by},
+		{0, "instr", NULL, "callgrind: costs by instruction, not only by line", CLI_FLAG, &r->opts.has_addresses},
 		{0, "inline", NULL, "inlined functions are frames (default); --no-inline: they belong to their callers",
 		 CLI_CALL, &r->opts.no_inline, set_inline, true},
 		{0, "cut-frames", NULL, "without its outermost frames, a stack begins with [cut: REASON] (default); "

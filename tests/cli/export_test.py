@@ -261,8 +261,24 @@ recursive = recording("recursive.data", [cycles], [*program_records(cycles), sta
                                                    stack_of("main", "main", "outer", "outer", time=6)])
 c = Callgrind(export(recursive, "callgrind", "--weight=samples", "--no-inline").stdout)
 tap.check({f: n[0] for f, n in c.inclusive.items()} == {"main": 2, "outer": 2, "hot": 1}, "callgrind: with recursion a sample counts once", c.inclusive)
-p = export(one, "callgrind", "--by", "tid")
-tap.check(p.returncode == 2 and b"callgrind does not distinguish by tid" in p.stderr, "callgrind: --by is refused", p.stderr)
+p = export(one, "callgrind", "--by", "cpu")
+tap.check(p.returncode == 2 and b"callgrind does not distinguish by cpu" in p.stderr, "callgrind: --by cpu is refused", p.stderr)
+p = export(one, "pprof", "--instr")
+tap.check(p.returncode == 2 and b"no place for the costs of instructions" in p.stderr, "--instr is refused by other formats", p.stderr)
+head, *parts = export(one, "callgrind", "--by", "tid").stdout.split(b"\npart: ")
+parts = {int(re.search(rb"^thread: (\d+)$", p, re.M).group(1)): Callgrind(b"part: " + p) for p in parts}
+of_tid = {tid: sum(of_collapsed(export(one, "collapsed", "--tid", str(tid)).stdout).values()) for tid in parts}
+tap.check(sorted(parts) == [7, 8] and all(c.head["summary"] == c.head["totals"] and int(c.head["totals"].split()[0]) == of_tid[tid] == sum(v[0] for v in c.own.values())
+                                         for tid, c in parts.items()), "callgrind: --by tid: a part for each thread, with its totals", [head, of_tid])
+parts = export(one, "callgrind", "--by", "pid").stdout.split(b"\npart: ")[1:]
+tap.check([re.findall(rb"^(?:pid|thread): .*", p, re.M) for p in parts] == [[b"pid: 7"], [b"pid: 8"]], "callgrind: --by pid", parts[:1])
+instr = export(one, "callgrind", "--instr").stdout
+places = {int(x, 16) for x in re.findall(rb"^(0x[0-9a-f]+) \d+ ", instr, re.M)}
+tap.check(b"\npositions: instr line\n" in instr and re.search(rb"^calls=\d+ 0x0 0$", instr, re.M) and len(places) > 10, "callgrind: --instr", instr[:400])
+nm = run("nm", program).stdout.decode() if shutil.which("nm") else ""
+hot_at = re.search(r"^0*([0-9a-f]+) t hot$", nm, re.M)
+tap.check(not hot_at or any(int(hot_at.group(1), 16) <= x < int(hot_at.group(1), 16) + at["hot"][1] for x in places), "callgrind: addresses are those of the linked file",
+          [nm[:300], sorted(places)[:9]])
 
 
 def annotate(data, name, *options):
@@ -276,6 +292,8 @@ if ANNOTATE:
     text = annotate(out, "callgrind.out", "--inclusive=yes", "--tree=both")
     tap.check(re.search(r"^ *%s \(100.*PROGRAM TOTALS" % f"{PERIOD:,}", text, re.M) and re.search(r"\*  .*:outer", text), "callgrind_annotate: the total is report's",
               text[:2000])
+    rows_of = [re.findall(r"^ *([\d,]+) .*:(\w+)", annotate(d, "instr.out", "--inclusive=yes"), re.M) for d in (export(one, "callgrind").stdout, instr)]
+    tap.check(sorted(rows_of[0]) == sorted(rows_of[1]) and rows_of[0], "callgrind_annotate: with --instr it reads the same", rows_of)
 else:
     tap.skip("callgrind_annotate: the total is report's", "no callgrind_annotate (package valgrind)")
 

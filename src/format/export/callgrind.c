@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/export/callgrind.h"
+
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "format/export/export_formats.h"
 #include "format/export/export_name.h"
 
 /*
@@ -13,34 +14,6 @@
  * Readers compute the inclusive cost of a function: its own, and that of its calls. With recursion
  * a sample has a function several times; it counts once, by the innermost of its calls.
  */
-
-/* Cost of a line, or of the calls from there to callee. */
-struct line {
-	uint32_t function, file, line;
-	uint32_t callee;   /* EXPORT_NONE: the line's own cost */
-	bool is_elsewhere; /* not in the function's own file, as macros are */
-	uint64_t nr;       /* samples seen in it */
-};
-
-struct callgrind {
-	struct intern keys; /* line without its number -> number + 1 */
-	struct {
-		VEC(struct line);
-	} lines;
-	struct {
-		VEC(uint64_t);
-	} costs; /* nr_columns of each line */
-	size_t nr_columns;
-	uint64_t *totals;
-	uint32_t *stamps; /* by function: the last sample that it was counted in */
-	size_t nr_stamps;
-	uint32_t stamp;
-	uint32_t *order;
-	uint8_t *is_named[3]; /* by number of each kind of name: is it written? */
-	uint32_t file;        /* that lines are of now */
-};
-
-enum { NAME_OBJECT, NAME_FILE, NAME_FUNCTION };
 
 /* --- sums --- */
 
@@ -86,14 +59,26 @@ static void add_cost(struct callgrind *c, uint64_t *to, const struct export_samp
 	to[2 * s->event + 1] += s->nr;
 }
 
+static uint32_t part_of(const struct export *x, uint32_t thread)
+{
+	uint32_t by = export_opts(x)->keys;
+
+	return by & EXPORT_BY_TID ? thread
+	     : by & EXPORT_BY_PID ? export_thread_at(x, thread)->pid
+				  : 0;
+}
+
 static bool add_line(struct export *x, uint32_t frame, uint32_t callee,
 		     const struct export_sample *s)
 {
 	const struct export_tables *t = export_tables(x);
 	const struct export_frame *f = &t->frames.data[frame];
-	const uint32_t key[] = {f->function, f->file, f->line, callee};
+	const struct export_opts *o = export_opts(x);
+	uint32_t part = part_of(x, export_key_at(x, s->key)->thread);
+	uint32_t place = o->has_addresses ? f->place : 0;
+	const uint32_t key[] = {part, f->function, f->file, f->line, place, callee};
 	struct callgrind *c = export_state(x);
-	struct line line = {f->function, f->file, f->line, callee, false, 0};
+	struct callgrind_line line = {part, f->function, f->file, f->line, place, callee, false, 0};
 	uint32_t n = intern_add(&c->keys, (const char *)key, sizeof(key));
 
 	if (n == INTERN_FAILED)
@@ -136,66 +121,6 @@ static enum clew_err put_sample(struct export *x, const struct export_sample *s)
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;
-}
-
-/* --- names --- */
-
-/* "KEY=(ID) NAME" at first. A name that begins as an id does gets a blank in front. */
-static void begin_name(struct export *x, const char *key, uint32_t id)
-{
-	buf_str(export_out(x), key);
-	buf_printf(export_out(x), "=(%u)", id + 1);
-}
-
-/* Has it to be written? Once. */
-static bool is_new(struct callgrind *c, unsigned int kind, uint32_t id)
-{
-	bool is_first = !c->is_named[kind][id];
-
-	c->is_named[kind][id] = 1;
-	return is_first;
-}
-
-static void put_text(struct export *x, const char *text)
-{
-	buf_str(export_out(x), *text == '(' ? "  " : " ");
-	buf_str(export_out(x), *text ? text : "???");
-}
-
-static void put_object(struct export *x, const char *key, uint32_t function)
-{
-	const struct export_tables *t = export_tables(x);
-	uint32_t binary = t->functions.data[function].binary;
-	uint32_t id = binary == EXPORT_NONE ? (uint32_t)t->binaries.nr : binary;
-
-	begin_name(x, key, id);
-	if (is_new(export_state(x), NAME_OBJECT, id))
-		put_text(x, binary == EXPORT_NONE ? ""
-						  : export_text(t, t->binaries.data[binary].path));
-	buf_char(export_out(x), '\n');
-}
-
-static void put_file(struct export *x, const char *key, uint32_t file)
-{
-	begin_name(x, key, file);
-	if (is_new(export_state(x), NAME_FILE, file))
-		put_text(x, export_text(export_tables(x), file));
-	buf_char(export_out(x), '\n');
-}
-
-static void put_function(struct export *x, const char *key, uint32_t function)
-{
-	const struct export_tables *t = export_tables(x);
-	struct buf *out = export_out(x);
-
-	begin_name(x, key, function);
-	if (is_new(export_state(x), NAME_FUNCTION, function)) {
-		const char *name = export_text(t, t->functions.data[function].name);
-
-		buf_str(out, *name == '(' ? "  " : " ");
-		export_put_function(out, x, function);
-	}
-	buf_char(out, '\n');
 }
 
 /* "cpu-clock:u" is cpu_clock_u: readers take words. */
@@ -253,6 +178,22 @@ static void put_events(struct export *x)
 	buf_char(out, '\n');
 }
 
+static bool has_parts(const struct export *x)
+{
+	return export_opts(x)->keys & (EXPORT_BY_PID | EXPORT_BY_TID);
+}
+
+/* What each part begins with, if there are some. */
+static void put_columns(struct export *x, const uint64_t *totals)
+{
+	struct buf *out = export_out(x);
+
+	buf_printf(out, "positions: %sline\n", export_opts(x)->has_addresses ? "instr " : "");
+	put_events(x);
+	buf_str(out, "summary:");
+	put_costs(x, totals);
+}
+
 static enum clew_err put_head(struct export *x)
 {
 	struct callgrind *c = export_state(x);
@@ -268,10 +209,8 @@ static enum clew_err put_head(struct export *x)
 	if (export_summary(x)->nr_lost)
 		buf_printf(out, "desc: Lost records: %llu\n",
 			   (unsigned long long)export_summary(x)->nr_lost);
-	buf_str(out, "positions: line\n");
-	put_events(x);
-	buf_str(out, "summary:");
-	put_costs(x, c->totals);
+	if (!has_parts(x))
+		put_columns(x, c->totals);
 	return CLEW_OK;
 }
 
@@ -283,10 +222,14 @@ static int compare(uint64_t a, uint64_t b)
 /* A function's own cost, then its calls; first of its own file. */
 static int in_order(const void *a, const void *b, void *lines)
 {
-	const struct line *i = (const struct line *)lines + *(const uint32_t *)a;
-	const struct line *j = (const struct line *)lines + *(const uint32_t *)b;
-	int order = compare(i->function, j->function);
+	const struct callgrind_line *i =
+		(const struct callgrind_line *)lines + *(const uint32_t *)a;
+	const struct callgrind_line *j =
+		(const struct callgrind_line *)lines + *(const uint32_t *)b;
+	int order = compare(i->part, j->part);
 
+	if (!order)
+		order = compare(i->function, j->function);
 	if (!order)
 		order = (j->callee == EXPORT_NONE) - (i->callee == EXPORT_NONE);
 	if (!order)
@@ -295,66 +238,168 @@ static int in_order(const void *a, const void *b, void *lines)
 		order = compare(i->file, j->file);
 	if (!order)
 		order = compare(i->line, j->line);
+	if (!order)
+		order = compare(i->place, j->place);
 	return order ? order : compare(i->callee, j->callee);
 }
 
-static void put_calls(struct export *x, const struct line *l)
+static void put_calls(struct export *x, const struct callgrind_line *l)
 {
 	const struct export_tables *t = export_tables(x);
 	const struct export_function *callee = &t->functions.data[l->callee];
 
-	put_object(x, "cob", l->callee);
-	put_file(x, "cfi", callee->file);
-	put_function(x, "cfn", l->callee);
-	buf_printf(export_out(x), "calls=%llu 0\n", (unsigned long long)l->nr);
+	callgrind_put_object(x, "cob", l->callee);
+	callgrind_put_file(x, "cfi", callee->file);
+	callgrind_put_function(x, "cfn", l->callee);
+	buf_printf(export_out(x), "calls=%llu %s0\n", (unsigned long long)l->nr,
+		   export_opts(x)->has_addresses ? "0x0 " : "");
+}
+
+/* As linked: readers disassemble the file. */
+static void put_address(struct export *x, const struct export_place *p)
+{
+	uint64_t address = p->address, linked;
+
+	if (p->dso && dso_link_address(p->dso, p->address, &linked))
+		address = linked;
+	buf_printf(export_out(x), "0x%llx ", (unsigned long long)address);
 }
 
 static void put_line(struct export *x, uint32_t n)
 {
 	struct callgrind *c = export_state(x);
-	const struct line *l = &c->lines.data[n];
+	const struct callgrind_line *l = &c->lines.data[n];
 
 	if (c->file != l->file)
-		put_file(x, l->is_elsewhere ? "fi" : "fe", l->file);
+		callgrind_put_file(x, l->is_elsewhere ? "fi" : "fe", l->file);
 	c->file = l->file;
 	if (l->callee != EXPORT_NONE)
 		put_calls(x, l);
+	if (export_opts(x)->has_addresses)
+		put_address(x, &export_tables(x)->places.data[l->place]);
 	buf_dec(export_out(x), l->line, 0, ' ');
 	put_costs(x, &c->costs.data[n * c->nr_columns]);
 }
 
-static enum clew_err put_lines(struct export *x)
+static void begin_function(struct export *x, uint32_t function)
 {
-	const struct export_tables *t = export_tables(x);
+	struct callgrind *c = export_state(x);
+
+	c->file = export_tables(x)->functions.data[function].file;
+	buf_char(export_out(x), '\n');
+	callgrind_put_object(x, "ob", function);
+	callgrind_put_file(x, "fl", c->file);
+	callgrind_put_function(x, "fn", function);
+}
+
+/* Lines [from, to) of the order. */
+static enum clew_err put_lines(struct export *x, size_t from, size_t to)
+{
 	struct callgrind *c = export_state(x);
 	uint32_t function = EXPORT_NONE;
 	enum clew_err err = CLEW_OK;
 
-	for (size_t i = 0; i < c->lines.nr && err == CLEW_OK; i++) {
-		const struct line *l = &c->lines.data[c->order[i]];
+	for (size_t i = from; i < to && err == CLEW_OK; i++) {
+		const struct callgrind_line *l = &c->lines.data[c->order[i]];
 
-		if (l->function != function) {
-			function = l->function;
-			c->file = t->functions.data[function].file;
-			buf_char(export_out(x), '\n');
-			put_object(x, "ob", function);
-			put_file(x, "fl", c->file);
-			put_function(x, "fn", function);
-		}
+		if (l->function != function)
+			begin_function(x, l->function);
+		function = l->function;
 		put_line(x, c->order[i]);
 		err = export_flush(x);
 	}
 	return err;
 }
 
+/* --- parts: one per thread --- */
+
+static size_t end_of_part(const struct callgrind *c, size_t from)
+{
+	uint32_t part = c->lines.data[c->order[from]].part;
+
+	while (from < c->lines.nr && c->lines.data[c->order[from]].part == part)
+		from++;
+	return from;
+}
+
+/* A sample is in the own cost of one line. */
+static void sum_up(const struct callgrind *c, size_t from, size_t to, uint64_t *ret)
+{
+	memset(ret, 0, c->nr_columns * sizeof(*ret));
+	for (; from < to; from++) {
+		uint32_t n = c->order[from];
+
+		for (size_t i = 0; c->lines.data[n].callee == EXPORT_NONE && i < c->nr_columns; i++)
+			ret[i] += c->costs.data[n * c->nr_columns + i];
+	}
+}
+
+static void put_owner(struct export *x, uint32_t part)
+{
+	struct buf *out = export_out(x);
+	const struct export_thread *t = export_thread_at(x, part);
+	bool is_thread = export_opts(x)->keys & EXPORT_BY_TID;
+
+	buf_str(out, "pid: ");
+	export_put_id(out, is_thread ? t->pid : part);
+	if (is_thread) {
+		buf_str(out, "\nthread: ");
+		export_put_id(out, t->tid);
+		buf_printf(out, "\ndesc: Name: %s", export_text(export_tables(x), t->comm));
+	}
+	buf_char(out, '\n');
+}
+
+static enum clew_err put_part(struct export *x, uint32_t number, size_t from, size_t to,
+			      uint64_t *totals)
+{
+	struct callgrind *c = export_state(x);
+	struct buf *out = export_out(x);
+	enum clew_err err;
+
+	sum_up(c, from, to, totals);
+	callgrind_forget_names(x);
+	buf_printf(out, "\npart: %u\n", number);
+	put_owner(x, c->lines.data[c->order[from]].part);
+	put_columns(x, totals);
+	err = put_lines(x, from, to);
+	buf_str(out, "\ntotals:");
+	put_costs(x, totals);
+	return err;
+}
+
+static enum clew_err put_parts(struct export *x)
+{
+	struct callgrind *c = export_state(x);
+	uint64_t *totals = mem_calloc(c->nr_columns + 1, sizeof(*totals));
+	enum clew_err err = totals ? CLEW_OK : CLEW_NO_MEMORY;
+	uint32_t number = 1;
+	size_t to;
+
+	for (size_t from = 0; from < c->lines.nr && err == CLEW_OK; from = to) {
+		to = end_of_part(c, from);
+		err = put_part(x, number++, from, to, totals);
+	}
+	mem_free(totals);
+	return err;
+}
+
+static enum clew_err put_all(struct export *x)
+{
+	struct callgrind *c = export_state(x);
+	enum clew_err err = put_lines(x, 0, c->lines.nr);
+
+	buf_str(export_out(x), "\ntotals:");
+	put_costs(x, c->totals);
+	return err;
+}
+
 static bool make_order(struct export *x)
 {
-	const struct export_tables *t = export_tables(x);
 	struct callgrind *c = export_state(x);
-	const size_t nr[] = {t->binaries.nr + 1, t->texts.strs.nr + 1, t->functions.nr};
 
-	for (size_t i = 0; i < sizeof(nr) / sizeof(*nr); i++) {
-		c->is_named[i] = mem_calloc(nr[i], 1);
+	for (size_t i = 0; i < CALLGRIND_NR_NAMES; i++) {
+		c->is_named[i] = mem_calloc(callgrind_nr_names(x, i), 1);
 		if (!c->is_named[i])
 			return false;
 	}
@@ -370,16 +415,13 @@ static bool make_order(struct export *x)
 
 static enum clew_err end(struct export *x)
 {
-	struct callgrind *c = export_state(x);
 	enum clew_err err = fix_columns(x) ? put_head(x) : CLEW_NO_MEMORY;
 
-	if (err == CLEW_OK)
-		err = make_order(x) ? put_lines(x) : CLEW_NO_MEMORY;
+	if (err == CLEW_OK && !make_order(x))
+		err = CLEW_NO_MEMORY;
 	if (err != CLEW_OK)
 		return err;
-	buf_str(export_out(x), "\ntotals:");
-	put_costs(x, c->totals);
-	return CLEW_OK;
+	return has_parts(x) ? put_parts(x) : put_all(x);
 }
 
 static void done(struct export *x)
@@ -392,7 +434,7 @@ static void done(struct export *x)
 	mem_free(c->totals);
 	mem_free(c->stamps);
 	mem_free(c->order);
-	for (size_t i = 0; i < sizeof(c->is_named) / sizeof(*c->is_named); i++)
+	for (size_t i = 0; i < CALLGRIND_NR_NAMES; i++)
 		mem_free(c->is_named[i]);
 }
 
@@ -401,6 +443,8 @@ const struct export_format export_callgrind = {
 	.summary = "cost by line and call: callgrind_annotate, KCachegrind, speedscope",
 	.has_sums = true,
 	.wants_lines = true,
+	.has_addresses = true,
+	.more_keys = EXPORT_BY_PID | EXPORT_BY_TID,
 	.state_bytes = sizeof(struct callgrind),
 	.sample = put_sample,
 	.end = end,
