@@ -17,13 +17,13 @@ def why_not():
 
 
 class Browser:
-    def __init__(self, width=1280, height=800):
+    def __init__(self, width=1280, height=800, more_args=()):
         self.proc = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         for line in self.proc.stdout:
             if "started successfully on port" in line:
                 self.base = "http://127.0.0.1:" + line.split("port ")[1].split()[0].rstrip(".")
                 break
-        options = {"binary": shutil.which("chromium"), "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-device-scale-factor=1"]}
+        options = {"binary": shutil.which("chromium"), "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-device-scale-factor=1", *more_args]}
         caps = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}, "goog:chromeOptions": options}
         made = self.call("POST", "/session", {"capabilities": {"alwaysMatch": caps}})
         self.session = "/session/" + made["sessionId"]
