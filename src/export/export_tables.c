@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "export/export_tables.h"
 
+#include "analyze/ana_level.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/hash.h"
@@ -337,33 +338,20 @@ void export_tables_done(struct export_tables *t)
 
 const char *export_level_name(uint8_t level)
 {
-	static const char *const names[] = {
-		[ANA_USER] = "user",
-		[ANA_KERNEL] = "kernel",
-		[ANA_HYPERVISOR] = "hypervisor",
-		[ANA_GUEST_USER] = "guest-user",
-		[ANA_GUEST_KERNEL] = "guest-kernel",
-	};
-	const char *name = level < sizeof(names) / sizeof(*names) ? names[level] : NULL;
+	const char *name = ana_level_name(level);
 
 	return name ? name : "unknown";
 }
 
 const char *export_level_suffix(uint8_t level)
 {
-	switch ((enum ana_level)level) {
-	case ANA_KERNEL:
-		return "_[k]";
-	case ANA_HYPERVISOR:
-		return "_[h]";
-	case ANA_GUEST_USER:
-		return "_[gu]";
-	case ANA_GUEST_KERNEL:
-		return "_[gk]";
-	case ANA_USER:
-	case ANA_COOKIE:
-	case ANA_UNKNOWN:
-		break;
-	}
-	return "";
+	static const char *const suffixes[] = {
+		[ANA_KERNEL] = "_[k]",
+		[ANA_HYPERVISOR] = "_[h]",
+		[ANA_GUEST_USER] = "_[gu]",
+		[ANA_GUEST_KERNEL] = "_[gk]",
+	};
+	const char *s = level < sizeof(suffixes) / sizeof(*suffixes) ? suffixes[level] : NULL;
+
+	return s ? s : "";
 }

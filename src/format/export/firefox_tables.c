@@ -115,26 +115,19 @@ static void put_frame_depth(struct export *x, uint32_t row)
 	json_u64(json(x), place_of(x, row)->nr_frames - 1 - frame_at(x, row)->depth);
 }
 
-static enum firefox_category category_of(const struct export_function *f)
+static uint32_t category_of(const struct export_function *f)
 {
+	static const uint8_t categories[] = {
+		[ANA_USER] = FIREFOX_USER,
+		[ANA_KERNEL] = FIREFOX_KERNEL,
+		[ANA_HYPERVISOR] = FIREFOX_HYPERVISOR,
+		[ANA_GUEST_USER] = FIREFOX_GUEST_USER,
+		[ANA_GUEST_KERNEL] = FIREFOX_GUEST_KERNEL,
+	};
+
 	if (f->is_cut)
 		return FIREFOX_CUT;
-	switch ((enum ana_level)f->level) {
-	case ANA_USER:
-		return FIREFOX_USER;
-	case ANA_KERNEL:
-		return FIREFOX_KERNEL;
-	case ANA_HYPERVISOR:
-		return FIREFOX_HYPERVISOR;
-	case ANA_GUEST_USER:
-		return FIREFOX_GUEST_USER;
-	case ANA_GUEST_KERNEL:
-		return FIREFOX_GUEST_KERNEL;
-	case ANA_UNKNOWN:
-	case ANA_COOKIE:
-		break;
-	}
-	return FIREFOX_OTHER;
+	return f->level < sizeof(categories) ? categories[f->level] : FIREFOX_OTHER;
 }
 
 static void put_frame_category(struct export *x, uint32_t row)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_level.h"
 #include "base/err.h"
 #include "format/export/export_formats.h"
 #include "perfdata/perf_features_write.h"
@@ -134,19 +135,6 @@ static enum clew_err begin(struct export *x)
 
 /* --- chains --- */
 
-static uint64_t mark_of(uint8_t level)
-{
-	static const uint64_t marks[] = {
-		[ANA_USER] = PERF_CONTEXT_USER,
-		[ANA_KERNEL] = PERF_CONTEXT_KERNEL,
-		[ANA_HYPERVISOR] = PERF_CONTEXT_HV,
-		[ANA_GUEST_USER] = PERF_CONTEXT_GUEST_USER,
-		[ANA_GUEST_KERNEL] = PERF_CONTEXT_GUEST_KERNEL,
-	};
-
-	return level < sizeof(marks) / sizeof(*marks) ? marks[level] : 0;
-}
-
 /* A mark stands where the level changes, and before an address that no call returns to: a signal
  * interrupted it. Of longer chains the outermost frames give way. */
 static enum clew_err make_words(struct perf_data *p, const struct ana_chain *c, uint32_t room,
@@ -158,7 +146,7 @@ static enum clew_err make_words(struct perf_data *p, const struct ana_chain *c, 
 	for (uint32_t i = 0; c && i < c->nr; i++) {
 		const struct ana_loc *loc = c->locs[i];
 		bool is_marked = loc && (loc->level != level || (i && !loc->is_return));
-		uint64_t mark = is_marked ? mark_of(loc->level) : 0;
+		uint64_t mark = is_marked ? ana_mark_of_level(loc->level) : 0;
 
 		if (!loc || p->words.nr / 8 + (mark ? 2 : 1) > room)
 			break;

@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "analyze/ana_level.h"
 #include "base/hash.h"
 #include "format/export/export_name.h"
 
@@ -292,27 +293,6 @@ static enum clew_err put_sample(struct export *x, const struct export_sample *s)
 	return export_flush(x);
 }
 
-/* In the numbers of the kernel's records. */
-static uint32_t cpu_mode_of(uint8_t level)
-{
-	switch ((enum ana_level)level) {
-	case ANA_USER:
-		return PERF_RECORD_MISC_USER;
-	case ANA_KERNEL:
-		return PERF_RECORD_MISC_KERNEL;
-	case ANA_HYPERVISOR:
-		return PERF_RECORD_MISC_HYPERVISOR;
-	case ANA_GUEST_USER:
-		return PERF_RECORD_MISC_GUEST_USER;
-	case ANA_GUEST_KERNEL:
-		return PERF_RECORD_MISC_GUEST_KERNEL;
-	case ANA_UNKNOWN:
-	case ANA_COOKIE:
-		break;
-	}
-	return 0;
-}
-
 static enum clew_err put_perf_sample(struct export *x, const struct export_sample *s)
 {
 	const struct export_key k = *export_key_at(x, s->key);
@@ -327,7 +307,7 @@ static enum clew_err put_perf_sample(struct export *x, const struct export_sampl
 	perfetto_put_id(&p->message, PERF_PID, export_thread_at(x, k.thread)->pid);
 	perfetto_put_id(&p->message, PERF_TID, export_thread_at(x, k.thread)->tid);
 	pb_num(&p->message, PERF_CALLSTACK, perfetto_iid(s->node));
-	pb_num(&p->message, PERF_CPU_MODE, cpu_mode_of(k.level));
+	pb_num(&p->message, PERF_CPU_MODE, ana_misc_of_level(k.level));
 	pb_num0(&p->message, PERF_TIMEBASE_COUNT, q->total);
 	end_sample(x, s, PACKET_PERF_SAMPLE);
 	return export_flush(x);

@@ -184,22 +184,15 @@ void perfetto_put_task(struct export *x, struct perfetto_sequence *s, uint32_t t
 
 static uint32_t mode_of(uint8_t level)
 {
-	switch ((enum ana_level)level) {
-	case ANA_USER:
-		return MODE_USER;
-	case ANA_KERNEL:
-		return MODE_KERNEL;
-	case ANA_HYPERVISOR:
-		return MODE_HYPERVISOR;
-	case ANA_GUEST_USER:
-		return MODE_GUEST_USER;
-	case ANA_GUEST_KERNEL:
-		return MODE_GUEST_KERNEL;
-	case ANA_UNKNOWN:
-	case ANA_COOKIE:
-		break;
-	}
-	return MODE_UNKNOWN;
+	static const uint8_t modes[] = {
+		[ANA_USER] = MODE_USER,
+		[ANA_KERNEL] = MODE_KERNEL,
+		[ANA_HYPERVISOR] = MODE_HYPERVISOR,
+		[ANA_GUEST_USER] = MODE_GUEST_USER,
+		[ANA_GUEST_KERNEL] = MODE_GUEST_KERNEL,
+	};
+
+	return level < sizeof(modes) ? modes[level] : MODE_UNKNOWN;
 }
 
 uint32_t perfetto_put_execution(struct perfetto *p, struct perfetto_sequence *s,

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "analyze/ana_level.h"
 #include "base/mem.h"
 #include "format/json_put.h"
 #include "format/script/script_json_op.h"
@@ -69,21 +70,6 @@ void script_json_set_tracepoints(struct script_json *j, struct tracepoints *tp)
 	j->tracepoints = tp;
 }
 
-static const char *level_name(uint8_t level)
-{
-	static const char *const names[] = {
-		[ANA_UNKNOWN] = NULL,
-		[ANA_USER] = "user",
-		[ANA_KERNEL] = "kernel",
-		[ANA_HYPERVISOR] = "hypervisor",
-		[ANA_GUEST_USER] = "guest-user",
-		[ANA_GUEST_KERNEL] = "guest-kernel",
-		[ANA_COOKIE] = "cookie",
-	};
-
-	return level < sizeof(names) / sizeof(names[0]) ? names[level] : NULL;
-}
-
 static void put_line(struct json_put *p, const struct dso_line *l)
 {
 	if (l->file) {
@@ -113,8 +99,8 @@ static void put_place(struct buf *b, const struct script_place_style *style,
 		json_put_string(&p, "dso", dso_path(loc->dso));
 		json_put_hex(&p, "dsoff", loc->rel);
 	}
-	if (level_name(loc->level))
-		json_put_string(&p, "kind", level_name(loc->level));
+	if (ana_level_name(loc->level))
+		json_put_string(&p, "kind", ana_level_name(loc->level));
 	if (why)
 		json_put_string(&p, "why", why);
 	if (!style->has_inlines || !loc->nr_lines)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_level.h"
 #include "base/hash.h"
 #include "trace/events/trace_events_impl.h"
 #include "trace/events/trace_steps.h"
@@ -48,16 +49,7 @@ enum clew_err trace_emit_flush(struct trace_events *e)
 
 static uint16_t misc_of(const struct ana_loc *loc)
 {
-	static const uint8_t of_level[] = {
-		[ANA_UNKNOWN] = PERF_RECORD_MISC_CPUMODE_UNKNOWN,
-		[ANA_USER] = PERF_RECORD_MISC_USER,
-		[ANA_KERNEL] = PERF_RECORD_MISC_KERNEL,
-		[ANA_HYPERVISOR] = PERF_RECORD_MISC_HYPERVISOR,
-		[ANA_GUEST_USER] = PERF_RECORD_MISC_GUEST_USER,
-		[ANA_GUEST_KERNEL] = PERF_RECORD_MISC_GUEST_KERNEL,
-	};
-
-	return loc && loc->level < sizeof(of_level) ? of_level[loc->level] : 0;
+	return loc ? ana_misc_of_level(loc->level) : 0;
 }
 
 bool trace_emit_keeps(struct trace_events *e, const struct perf_sample *s,
