@@ -11,7 +11,7 @@
 #include "format/export/export_formats.h"
 #include "os/library.h"
 
-enum { MAX_LISTED = 8 };
+enum { MAX_LISTED = 8, GZIP_LEVEL = 1 };
 
 /* --- options --- */
 
@@ -248,7 +248,7 @@ static int open_output(struct export_run *r)
 	if (!is_packed && r->file.created.is_new)
 		r->opts.rewrite = rewrite_file;
 	if (is_packed)
-		r->gzip = gzip_sink_new(&r->sink);
+		r->gzip = gzip_sink_new(&r->sink, GZIP_LEVEL);
 	if (!is_packed || r->gzip)
 		return CLI_OK;
 	cli_error("out of memory");

@@ -5,7 +5,7 @@
 #include "cli/common/input.h"
 #include "cli/itrace.h"
 #include "export/export.h"
-#include "format/export/gzip_sink.h"
+#include "format/gzip_sink.h"
 #include "os/output.h"
 
 /** One run of clew export. */

@@ -3,7 +3,7 @@
  * and memory that runs short anywhere. */
 #include "export/export.h"
 #include "format/export/export_formats.h"
-#include "format/export/gzip_sink.h"
+#include "format/gzip_sink.h"
 #include "unit/tap.h"
 
 enum { NR_STACKS = 40, DEPTH = 5, NR_SAMPLES = 400, PERIOD = 10 };
@@ -227,7 +227,7 @@ static void check_gzip(void)
 {
 	struct buf out = {0};
 	const struct clew_sink to = {write_buf, &out};
-	struct gzip_sink *g = gzip_sink_new(&to);
+	struct gzip_sink *g = gzip_sink_new(&to, 1);
 	const struct clew_sink *sink = gzip_sink_of(g);
 	char zeros[1000] = "";
 	enum clew_err err = CLEW_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef FORMAT_EXPORT_GZIP_SINK_H
-#define FORMAT_EXPORT_GZIP_SINK_H
+#ifndef FORMAT_GZIP_SINK_H
+#define FORMAT_GZIP_SINK_H
 
 #include "base/sink.h"
 
@@ -10,8 +10,8 @@
  */
 struct gzip_sink;
 
-/** NULL: no memory. */
-struct gzip_sink *gzip_sink_new(const struct clew_sink *to);
+/** @p level: of zlib, 1 the fastest to 9. NULL: no memory. */
+struct gzip_sink *gzip_sink_new(const struct clew_sink *to, int level);
 /** Borrowed; lives as long as @p g. */
 const struct clew_sink *gzip_sink_of(struct gzip_sink *g);
 /** Write the rest. What comes after it is an error. */

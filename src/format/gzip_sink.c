@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/export/gzip_sink.h"
+#include "format/gzip_sink.h"
 
 #include <stdint.h>
 #define ZLIB_CONST /* of next_in */
@@ -49,7 +49,7 @@ static enum clew_err put(void *ctx, const void *data, size_t size)
 	return err;
 }
 
-struct gzip_sink *gzip_sink_new(const struct clew_sink *to)
+struct gzip_sink *gzip_sink_new(const struct clew_sink *to, int level)
 {
 	struct gzip_sink *g = mem_zalloc(sizeof(*g));
 
@@ -57,8 +57,8 @@ struct gzip_sink *gzip_sink_new(const struct clew_sink *to)
 		return NULL;
 	g->to = to;
 	g->own = (struct clew_sink){put, g};
-	if (deflateInit2(&g->z, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
-			 Z_DEFAULT_STRATEGY) == Z_OK)
+	if (deflateInit2(&g->z, level, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) ==
+	    Z_OK)
 		return g;
 	mem_free(g);
 	return NULL;
