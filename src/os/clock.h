@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define NS_PER_MS 1000000ull
+
 /** CLOCK_MONOTONIC and CLOCK_REALTIME, in nanoseconds. */
 uint64_t os_clock_ns(void);
 uint64_t os_wall_ns(void);

@@ -12,8 +12,6 @@
 
 enum { QUIET_MS = 1000, REDRAW_MS = 250, DEFAULT_COLUMNS = 80, LINE_BYTES = 256 };
 
-#define NS_PER_MS 1000000ull
-
 /* One terminal, one line. */
 static struct {
 	struct progress shown;

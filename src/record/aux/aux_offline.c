@@ -9,8 +9,6 @@
 #include "record/open/reopen.h"
 #include "record/open/trace_times.h"
 
-#define NS_PER_MS 1000000ull
-
 enum { CHECK_MS = 500 };
 
 static bool read_online(const struct rec_counters *c, struct rec_ints *ret)

@@ -13,8 +13,6 @@
 #include "record/open/command.h"
 
 enum { TASK_CHECK_MS = 100, MAX_SLEEP_MS = 60000 };
-#define NS_PER_MS 1000000ull
-
 struct part_sum {
 	double value;
 	uint64_t enabled_ns, running_ns;

@@ -3,13 +3,12 @@
 #define RECORD_SESSION_SESSION_IMPL_H
 
 #include "os/child.h"
+#include "os/clock.h"
 #include "record/session/control.h"
 #include "record/session/rec_session.h"
 #include "record/session/stream.h"
 
 /* A recording from its preparation to its end (rec_session.c); while it waits (session_loop.c). */
-
-#define NS_PER_MS 1000000ull
 
 struct session {
 	const struct rec_options *asked, *options; /* as given; settled */
