@@ -124,8 +124,7 @@ static void report_json(const struct export_run *r)
 	json_put_u64(&j, "pauses", x->nr_pauses);
 	json_put_u64(&j, "paused_ns", x->pause_ns);
 	json_put_u64(&j, "moved_markers", x->nr_clipped);
-	json_key(&j, "is_truncated");
-	json_bool(&j, r->summary.end.code == CLEW_TRUNCATED || r->is_damaged);
+	json_put_bool(&j, "is_truncated", r->summary.end.code == CLEW_TRUNCATED || r->is_damaged);
 	json_close(&j, '}');
 	cli_progress_pause();
 	cli_put(stderr, "%s\n", buf_cstr(&out));

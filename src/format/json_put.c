@@ -186,3 +186,20 @@ void json_put_string(struct json_put *j, const char *key, const char *s)
 	json_key(j, key);
 	json_string(j, s);
 }
+
+void json_put_bool(struct json_put *j, const char *key, bool v)
+{
+	json_key(j, key);
+	json_bool(j, v);
+}
+
+void json_id(struct json_put *j, uint32_t id)
+{
+	json_i64(j, id == UINT32_MAX ? -1 : (int64_t)id);
+}
+
+void json_put_id(struct json_put *j, const char *key, uint32_t id)
+{
+	json_key(j, key);
+	json_id(j, id);
+}

@@ -41,5 +41,9 @@ void json_put_i64(struct json_put *j, const char *key, int64_t v);
 void json_put_double(struct json_put *j, const char *key, double v);
 void json_put_hex(struct json_put *j, const char *key, uint64_t v);
 void json_put_string(struct json_put *j, const char *key, const char *s);
+void json_put_bool(struct json_put *j, const char *key, bool v);
+/** A pid, tid or CPU: -1 where it is unknown, all ones. */
+void json_id(struct json_put *j, uint32_t id);
+void json_put_id(struct json_put *j, const char *key, uint32_t id);
 
 #endif

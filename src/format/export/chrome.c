@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "base/cleanup.h"
 #include "export/export_spool.h"
 #include "format/export/export_formats.h"
 #include "format/export/export_name.h"
@@ -36,6 +35,7 @@ struct chrome {
 	} threads; /* by thread + 1; 0: the unknown one */
 	uint64_t start;
 	bool has_start;
+	struct buf name; /* of the function at hand */
 
 	/* Samples: their events come after them. */
 	struct json_put events;
@@ -82,12 +82,6 @@ static struct thread *thread_at(struct chrome *p, uint32_t thread)
 
 /* --- parts of events --- */
 
-static void put_id(struct json_put *j, const char *key, uint32_t id)
-{
-	json_key(j, key);
-	json_i64(j, id == UINT32_MAX ? -1 : (int64_t)id);
-}
-
 static void put_known_id(struct json_put *j, const char *key, uint32_t id)
 {
 	if (id != UINT32_MAX)
@@ -104,17 +98,18 @@ static void put_who(const struct export *x, struct json_put *j, uint32_t thread)
 {
 	const struct export_thread *t = export_thread_at(x, thread);
 
-	put_id(j, "pid", t->pid);
-	put_id(j, "tid", t->tid);
+	json_put_id(j, "pid", t->pid);
+	json_put_id(j, "tid", t->tid);
 }
 
-static void put_function(const struct export *x, struct json_put *j, uint32_t function)
+static void put_function(struct export *x, struct json_put *j, uint32_t function)
 {
-	clew_auto(buf_done) struct buf name = {0};
+	struct chrome *p = export_state(x);
 
-	export_put_function(&name, x, function);
-	json_put_string(j, "name", buf_cstr(&name));
-	j->out->is_failed |= name.is_failed;
+	buf_clear(&p->name);
+	export_put_function(&p->name, x, function);
+	json_put_string(j, "name", buf_cstr(&p->name));
+	j->out->is_failed |= p->name.is_failed;
 }
 
 /* "thread_name" or "process_name" */
@@ -409,7 +404,7 @@ static enum clew_err put_sample(struct export *x, const struct export_sample *s)
 	char room[DEC_DIGITS + 1];
 
 	json_open(j, '{');
-	put_id(j, "cpu", k->cpu);
+	json_put_id(j, "cpu", k->cpu);
 	put_who(x, j, k->thread);
 	put_ts(j, since_start(p, s->time, 0));
 	json_put_string(j, "name",
@@ -480,6 +475,7 @@ static void done(struct export *x)
 		vec_done(&t->open);
 	vec_done(&p->threads);
 	buf_done(&p->event);
+	buf_done(&p->name);
 	export_spool_done(&p->spool);
 }
 

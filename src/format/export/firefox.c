@@ -175,10 +175,8 @@ static void put_who(struct export *x, const struct export_thread *t)
 		buf_printf(&name, " (%u)", t->inner_pid);
 	json_put_string(firefox_json(x), "name", buf_cstr(&name));
 	json_put_string(firefox_json(x), "pid", buf_cstr(&pid));
-	json_key(firefox_json(x), "tid");
-	json_i64(firefox_json(x), t->tid == UINT32_MAX ? -1 : (int64_t)t->tid);
-	json_key(firefox_json(x), "isMainThread");
-	json_bool(firefox_json(x), t->pid == t->tid);
+	json_put_id(firefox_json(x), "tid", t->tid);
+	json_put_bool(firefox_json(x), "isMainThread", t->pid == t->tid);
 }
 
 static void put_life(struct export *x, const struct firefox_track *track)
@@ -194,8 +192,7 @@ static void put_life(struct export *x, const struct firefox_track *track)
 	json_key(j, "pausedRanges");
 	json_open(j, '[');
 	json_close(j, ']');
-	json_key(j, "showMarkersInTimeline");
-	json_bool(j, false);
+	json_put_bool(j, "showMarkersInTimeline", false);
 }
 
 static enum clew_err put_samples(struct export *x, uint32_t n)

@@ -76,8 +76,7 @@ void firefox_put_meta(struct export *x, const struct export_event *e, const char
 	json_put_string(j, "importedFrom", "clew");
 	json_put_string(j, "platform", "Linux");
 	json_put_u64(j, "stackwalk", 1);
-	json_key(j, "symbolicated");
-	json_bool(j, true);
+	json_put_bool(j, "symbolicated", true);
 	put_categories(j);
 	firefox_put_schemas(j);
 	put_units(j);

@@ -35,12 +35,6 @@ static void put_same(struct json_put *j, const struct page_feed *p)
 	json_close(j, '}');
 }
 
-/* perf's software clocks count nanoseconds. */
-static bool is_of_time(const char *name)
-{
-	return name && (!strncmp(name, "cpu-clock", 9) || !strncmp(name, "task-clock", 10));
-}
-
 static void put_events(struct json_put *j, const struct page_out *o)
 {
 	const struct page_feed *p = o->page;
@@ -52,11 +46,11 @@ static void put_events(struct json_put *j, const struct page_out *o)
 
 		json_open(j, '{');
 		json_put_string(j, "name", ev->evsel ? ev->evsel->name : "");
-		json_put_string(j, "unit", ev->evsel && is_of_time(ev->evsel->name) ? "ns" : "");
+		json_put_string(j, "unit",
+				ev->evsel && perf_attr_is_clock(&ev->evsel->attr) ? "ns" : "");
 		json_put_u64(j, "samples", p->nr_of[i]);
 		json_put_u64(j, "sum", p->sum_of[i]);
-		json_key(j, "has_stacks");
-		json_bool(j, ev->has_chains);
+		json_put_bool(j, "has_stacks", ev->has_chains);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -68,8 +62,8 @@ static void put_threads(struct json_put *j, const struct page_feed *p)
 	json_open(j, '[');
 	vec_for_each (&p->threads, t) {
 		json_open(j, '[');
-		json_i64(j, t->pid == UINT32_MAX ? -1 : (int64_t)t->pid);
-		json_i64(j, t->tid == UINT32_MAX ? -1 : (int64_t)t->tid);
+		json_id(j, t->pid);
+		json_id(j, t->tid);
 		for (uint32_t i = 0; i < t->nr_comms; i++)
 			json_string(j, intern_get(&p->texts, t->comms[i]));
 		json_close(j, ']');
@@ -90,7 +84,7 @@ static void put_records(struct json_put *j, const struct page_feed *p)
 		json_u64(j, r->time - p->first);
 		json_u64(j, r->kind);
 		json_i64(j, thread ? (int64_t)*thread : -1);
-		json_i64(j, r->cpu == UINT32_MAX ? -1 : (int64_t)r->cpu);
+		json_id(j, r->cpu);
 		json_u64(j, r->number);
 		json_string(j, intern_get(&p->texts, r->text));
 		json_close(j, ']');
@@ -135,8 +129,7 @@ static void put_summary(struct json_put *j, const struct page_feed *p, const str
 	json_put_string(j, "start", buf_cstr(&start)); /* a number of JavaScript has 53 bits */
 	buf_done(&start);
 	json_put_u64(j, "duration", p->last - p->first);
-	json_key(j, "has_times");
-	json_bool(j, p->nr_timeless < p->nr);
+	json_put_bool(j, "has_times", p->nr_timeless < p->nr);
 	json_put_u64(j, "samples", p->nr);
 	json_put_u64(j, "lost", s->nr_lost);
 	json_put_u64(j, "filtered", s->nr_filtered);
@@ -180,8 +173,7 @@ enum clew_err page_head_put(struct buf *to, struct page_out *o, const struct pag
 	json_put_u64(&j, "version", VERSION);
 	json_put_string(&j, "title", opts->title);
 	json_put_string(&j, "cut", opts->cut);
-	json_key(&j, "is_trace");
-	json_bool(&j, opts->is_trace);
+	json_put_bool(&j, "is_trace", opts->is_trace);
 	put_summary(&j, o->page, s);
 	put_events(&j, o);
 	put_threads(&j, o->page);
