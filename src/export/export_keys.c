@@ -36,7 +36,7 @@ enum clew_err export_take_ids(struct export *x, const struct perf_record *r)
 	return CLEW_OK;
 }
 
-/* NULL: it has one id, or is not known to have more. */
+/* NULL: it has one id, or others are unknown. */
 static const struct perf_who_task *ids_of(const struct export *x, uint32_t id)
 {
 	const uint64_t *at = map_u64_get(&x->inner_of, id);

@@ -157,6 +157,42 @@ if shutil.which("go"):
     out = run("go", "tool", "pprof", "-tags", path).stdout.decode()
     tap.check("pid_in_ns" in out, "go tool pprof: the label", out)
 
+# --- hardware trace that other events pause, and that a full buffer cuts ---
+
+MS = 1000000
+START_PAUSED, PAUSE, RESUME = 1, 2, 4
+TRUNCATED = 1
+
+
+def event(kind, action, ident):
+    e = pm.Event(pm.IDENTIFIER | pm.TID | pm.TIME | pm.CPU, ident, kind=kind)
+    e.attr = e.attr[:116] + struct.pack("<I", action) + e.attr[120:]
+    return e
+
+
+def aux(e, when, end, flags=0):
+    return pm.record(11, struct.pack("<QQQ", end, 64, flags) + struct.pack("<IIQIIQ", 7, 7, when, 0, 0, e.ident))
+
+
+def traced(name, e, events, more):
+    """Samples of events[1] at 10, 20 ms; of events[2] 5 ms later."""
+    index = pm.record(69, struct.pack("<Q", len(events)) + b"".join(struct.pack("<QQqq", x.ident, 0, -1, 7) for x in events))
+    records = [index, pm.comm(e, 7, b"seven")]
+    for i in (1, 2):
+        records += [events[1].sample(0, time=10 * i * MS), events[2].sample(0, time=(10 * i + 5) * MS), aux(e, (10 * i + 6) * MS, 64 * i, more)]
+    path = os.path.join(work, name)
+    with open(path, "wb") as f:
+        f.write(pm.perf_data(events, b"".join(records), {}))
+    return path
+
+
+events = [event(40, START_PAUSED, 1), event(pm.TRACEPOINT, RESUME, 2), event(pm.TRACEPOINT, PAUSE, 3)]
+x = [e for e in json.loads(export(traced("paused.data", events[0], events, 0), "chrome-samples").stdout)["traceEvents"] if e["ph"] == "X"]
+tap.check([(e["dur"], e["args"]) for e in x] == [(5000, {"reason": "paused", "tid": 7})], "a time in which trace was paused", x)
+events = [event(40, 0, 1), event(pm.TRACEPOINT, 0, 2), event(pm.TRACEPOINT, 0, 3)]
+x = [e for e in json.loads(export(traced("full.data", events[0], events, TRUNCATED), "chrome-samples").stdout)["traceEvents"] if e["ph"] == "X"]
+tap.check([(e["dur"], e["args"]) for e in x] == [(10000, {"reason": "buffer full", "cpu": 0})], "a time without trace, as its buffer was full", x)
+
 # Damaged: an end without a begin, and the same twice.
 odd = recording("odd.data", [E], [*program_records(E), throttle(6, 900), throttle(5, 1000), throttle(5, 1100), sample(10000), switch(10500), switch(10600, OUT), switch(10700, OUT),
                                   sample(12000), throttle(6, 900), pm.record(5, b""), pm.record(14, b""), pm.record(65, b"CLEWWHO\0\3\0\0\0\1\0\0\0")])
