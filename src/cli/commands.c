@@ -11,6 +11,7 @@ static const struct cli_entry commands[] = {
 	{"record",   "record a command or running tasks",                             cmd_record  },
 	{"stat",     "count events of a command, running tasks or the machine",       cmd_stat    },
 	{"report",   "show where the time of a recording was spent",                  cmd_report  },
+	{"view",     "look at a recording in a browser",                              cmd_view    },
 	{"diff",     "compare recordings: what grew, and what is noise",              cmd_diff    },
 	{"annotate", "show which lines and instructions of a function took the time", cmd_annotate},
 	{"script",   "print a recording, event by event",                             cmd_script  },

@@ -455,18 +455,36 @@ static int report_with_output(struct report_run *r)
 	return status;
 }
 
+static int run_report(struct report_run *r)
+{
+	int status = cli_input_open(&r->args.in);
+
+	if (status == CLI_OK) {
+		status = report_with_output(r);
+		report_feed_free(r->feed);
+		cli_itrace_done(&r->args.itrace);
+		analyze_free(r->analyze);
+		cli_input_done(&r->args.in);
+	}
+	return status;
+}
+
+int report_page_make(const struct report_args *a, struct buf *ret, bool *ret_has_samples)
+{
+	struct report_run r = {.args = *a, .page.memory = ret};
+	int status = run_report(&r);
+
+	*ret_has_samples = r.is_written;
+	return status;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct report_run r = {0};
 	int status = report_args_parse(&r.args, argc, argv);
 
-	if (status < 0 && (status = cli_input_open(&r.args.in)) == CLI_OK) {
-		status = report_with_output(&r);
-		report_feed_free(r.feed);
-		cli_itrace_done(&r.args.itrace);
-		analyze_free(r.analyze);
-		cli_input_done(&r.args.in);
-	}
+	if (status < 0)
+		status = run_report(&r);
 	mem_free(r.args.joined);
 	return status;
 }

@@ -230,7 +230,7 @@ static int set_percentage(void *to, const char *arg, bool is_negated)
 	return 0;
 }
 
-static int set_max_stack(void *to, const char *arg, bool is_negated)
+int report_args_set_max_stack(void *to, const char *arg, bool is_negated)
 {
 	struct report_args *a = to;
 	uint64_t v;
@@ -338,7 +338,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{'g', "call-graph", "[STYLE,PERCENT,ORDER]", "below each row: graph (default), fractal, flat, folded or "
 		 "none; least share shown (0.5); caller or callee first", CLI_CALL, a, set_graph, true},
 		{'G', "inverted", NULL, "callers first, as 'caller' does", CLI_CALL, a, set_inverted, true},
-		{0, "max-stack", "N", "take N frames of each chain (default 1024, of which graphs draw 127): the outermost if callers come first, else the innermost", CLI_CALL, a, set_max_stack},
+		{0, "max-stack", "N", "take N frames of each chain (default 1024, of which graphs draw 127): the outermost if callers come first, else the innermost", CLI_CALL, a, report_args_set_max_stack},
 		{0, "inline", NULL, "show inlined functions as separate frames", CLI_FLAG, &a->feed.has_inlines},
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{0, "header", NULL, "print the recording's header first", CLI_FLAG, &a->has_header},
@@ -545,22 +545,32 @@ static void set_default_depth(struct report_args *a)
 		a->table.graph.max_nodes = DEFAULT_BRANCHES;
 }
 
-int report_args_parse(struct report_args *a, int argc, char **argv)
+void report_args_init(struct report_args *a)
 {
-	int at, status;
-
 	*a = (struct report_args){.has_children = true, .in.takes_snapshot = true};
 	a->table.graph.min_share = default_share;
 	a->text.style = REPORT_GRAPH_TREE;
 	a->text.has_periods = false;
-	argc = join_graph_words(a, argc, argv);
-	at = parse(a, argc, argv);
-	if (at < 0)
-		return -1 - at;
+}
+
+int report_args_finish(struct report_args *a)
+{
+	int status;
+
 	set_default_depth(a);
 	report_args_set_sort(a, false);
 	if (a->is_quiet)
 		cli_set_quiet();
 	status = cli_check_color(a->color);
 	return status < 0 ? choose_output(a) : status;
+}
+
+int report_args_parse(struct report_args *a, int argc, char **argv)
+{
+	int at;
+
+	report_args_init(a);
+	argc = join_graph_words(a, argc, argv);
+	at = parse(a, argc, argv);
+	return at < 0 ? -1 - at : report_args_finish(a);
 }

@@ -42,6 +42,13 @@ struct report_args {
  * a->joined at the end. */
 int report_args_parse(struct report_args *a, int argc, char **argv);
 
+/** The parts of that, for a command with options of its own: defaults, then what follows from what
+ * was asked. @return as report_args_parse(). */
+void report_args_init(struct report_args *a);
+int report_args_finish(struct report_args *a);
+/** For rows of options. */
+int report_args_set_max_stack(void *args, const char *arg, bool is_negated);
+
 /** Make feed.sort of the default keys and the asked ones. */
 void report_args_set_sort(struct report_args *a, bool is_by_branch);
 

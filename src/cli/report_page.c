@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/path_name.h"
 #include "cli/common/message.h"
@@ -22,10 +23,10 @@ int report_page_open(struct report_page *p, struct report_args *a)
 	p->page = page_feed_new(&err);
 	if (!p->page)
 		return fail(a->html, "a temporary file for its samples", err);
-	err = os_output_create(&p->out, a->html);
+	err = p->memory ? 0 : os_output_create(&p->out, a->html);
 	if (err)
 		return fail(a->html, "open", err);
-	p->is_open = true;
+	p->is_open = !p->memory;
 	a->feed.on_sample = page_feed_sample;
 	a->feed.on_sample_ctx = p->page;
 	return CLI_OK;
@@ -43,6 +44,10 @@ static enum clew_err write_some(void *ctx, const void *data, size_t size)
 {
 	struct report_page *p = ctx;
 
+	if (p->memory) {
+		buf_add(p->memory, data, size);
+		return p->memory->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
+	}
 	p->os_errno = os_output_add(&p->out, data, size);
 	return p->os_errno ? CLEW_OS : CLEW_OK;
 }
@@ -61,6 +66,7 @@ enum clew_err report_page_write(struct report_page *p, const struct report_args 
 	char cut[160];
 
 	opts.is_trace = a->itrace.events != NULL;
+	opts.is_served = p->memory != NULL;
 	if (end->code != CLEW_OK) {
 		snprintf(cut, sizeof(cut),
 			 "The recording %s at offset 0x%llx%s%s: what stands before it is shown.",

@@ -11,7 +11,8 @@ struct report_page {
 	struct page_feed *page;
 	struct report_feed *feed; /* borrowed */
 	struct os_output out;
-	int os_errno; /* of the file, negative */
+	struct buf *memory; /* in place of a file; borrowed */
+	int os_errno;       /* of the file, negative */
 	bool is_open;
 };
 
@@ -31,6 +32,10 @@ int report_page_fail(const struct report_page *p, const struct report_args *a);
 
 /** Without @p is_kept the file is removed. */
 int report_page_close(struct report_page *p, const struct report_args *a, bool is_kept);
+
+/** report.c: all of it, into memory: what `clew view` shows. @p ret_has_samples: also of a damaged
+ * recording. @return the exit status. */
+int report_page_make(const struct report_args *a, struct buf *ret, bool *ret_has_samples);
 
 /** What stands around the data: made while building, of src/cli/page and third_party. */
 extern const struct page_frame report_page_frame;

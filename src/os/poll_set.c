@@ -15,6 +15,11 @@ int os_poll_add(struct os_poll *p, int fd)
 	return (int)p->nr - 1;
 }
 
+void os_poll_want_write(struct os_poll *p, int index, bool is_wanted)
+{
+	p->data[index].events = is_wanted ? POLLIN | POLLOUT : POLLIN;
+}
+
 int os_poll_wait(struct os_poll *p, int timeout_ms)
 {
 	int n = poll((struct pollfd *)(void *)p->data, p->nr, timeout_ms);

@@ -20,6 +20,9 @@ struct os_poll {
 /** @return its index, or -1 when memory is short. */
 int os_poll_add(struct os_poll *p, int fd);
 
+/** Wait also, or no longer, until it can be written to. */
+void os_poll_want_write(struct os_poll *p, int index, bool is_wanted);
+
 /** Wait up to @p timeout_ms (-1: for ever) for input or an end. @return how many are ready; 0:
  * time's up or a signal; -errno. */
 int os_poll_wait(struct os_poll *p, int timeout_ms);

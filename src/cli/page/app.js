@@ -222,6 +222,13 @@ async function main() {
 			i: () => { s.is_inverted = !s.is_inverted; draw_view(); to_fragment(p, s); }, s: () => show(3)}[e.key];
 		if (act) { e.preventDefault(); act(); } else if (e.key >= '1' && e.key <= '6') show(Number(e.key));
 	});
+	// From 'clew view': it ends when the last page was left.
+	if (document.querySelector('meta[http-equiv]').content.includes('connect-src')) {
+		const say = (word) => navigator.sendBeacon(word);
+		say('hello');
+		addEventListener('pageshow', (e) => { if (e.persisted) say('hello'); });
+		addEventListener('pagehide', () => say('goodbye'));
+	}
 	show(s.view);
 	theme(matchMedia('(prefers-color-scheme: dark)').matches);
 	update();

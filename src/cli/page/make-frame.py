@@ -28,8 +28,9 @@ style = "\n".join(line.strip() for line in style.splitlines() if line.strip())
 assert "</script" not in scripts[1] and "</style" not in style and "-->" not in licenses
 policy = ("default-src 'none'; script-src %s; style-src %s; img-src 'none'; base-uri 'none'; form-action 'none'"
           % (" ".join(map(sha256, scripts)), sha256(style)))
-page = page.replace("@POLICY@", policy).replace("@STYLE@", style).replace("@LICENSES@", licenses.replace("--", "- -"))
-before, after = page.split("@DATA@\n")
+page = page.replace("@STYLE@", style).replace("@LICENSES@", licenses.replace("--", "- -"))
+before, between = page.split("@POLICY@")
+between, after = between.split("@DATA@\n")
 after = after.replace("@SCRIPTS@", "".join("<script>%s</script>\n" % s for s in scripts))
 
 
@@ -42,5 +43,5 @@ def c_bytes(name, text):
 # Bytes above 127 would not fit a signed char.
 assert page.isascii() and all(s.isascii() for s in scripts)
 Path(sys.argv[-1]).write_text(
-    '#include "cli/report_page.h"\n' + c_bytes("before", before) + c_bytes("after", after) +
-    "const struct page_frame report_page_frame = {before, after, sizeof(before), sizeof(after)};\n")
+    '#include "cli/report_page.h"\n' + c_bytes("before", before) + c_bytes("between", between) + c_bytes("after", after) +
+    'const struct page_frame report_page_frame = {before, "%s", between, after, sizeof(before), sizeof(between), sizeof(after)};\n' % policy)

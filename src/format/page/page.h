@@ -23,14 +23,18 @@ struct page_feed;
 
 /** What stands before the data of every page, and after it. */
 struct page_frame {
-	const char *before, *after;
-	size_t before_bytes, after_bytes;
+	const char *before, *policy, *between, *after; /* the policy is a text; it ends the first */
+	size_t before_bytes, between_bytes, after_bytes;
 };
+
+/** What a page adds to its policy that comes from `clew view`: it may say goodbye there. */
+#define PAGE_SERVED_POLICY "; connect-src 'self'"
 
 struct page_opts {
 	const char *title;
 	const char *cut; /* a damaged or truncated recording: the sentence; NULL: it is whole */
 	bool is_trace;   /* samples were made of hardware trace */
+	bool is_served;  /* with PAGE_SERVED_POLICY */
 	struct progress *progress;
 };
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
 #include "format/page/page_impl.h"
 
 enum { VERSION = 1, START_BYTES = 12 };
@@ -39,6 +41,19 @@ static enum clew_err put_data(struct page_out *o, const struct ana_summary *s,
 	return err == CLEW_OK ? page_gzip_end(o->gzip) : err;
 }
 
+static enum clew_err put_before(const struct page_frame *f, const struct page_opts *opts,
+				const struct clew_sink *sink)
+{
+	const char *more = opts->is_served ? PAGE_SERVED_POLICY : "";
+	enum clew_err err = sink->write(sink->ctx, f->before, f->before_bytes);
+
+	if (err == CLEW_OK)
+		err = sink->write(sink->ctx, f->policy, strlen(f->policy));
+	if (err == CLEW_OK)
+		err = sink->write(sink->ctx, more, strlen(more));
+	return err == CLEW_OK ? sink->write(sink->ctx, f->between, f->between_bytes) : err;
+}
+
 enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 			 const struct ana_summary *s, const struct page_frame *frame,
 			 const struct page_opts *opts, const struct clew_sink *sink)
@@ -51,7 +66,7 @@ enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 	if (err == CLEW_OK)
 		err = o.gzip ? page_tree_make(&tree, f) : CLEW_NO_MEMORY;
 	if (err == CLEW_OK)
-		err = sink->write(sink->ctx, frame->before, frame->before_bytes);
+		err = put_before(frame, opts, sink);
 	if (err == CLEW_OK)
 		err = put_data(&o, s, opts);
 	if (err == CLEW_OK)
