@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A thin front for meson. `make`, `make demo`, `make check`, `make quick`, `make fuzz`, `make check-vm`, `make bench`, `make deb`, `make install`, `make clean`.
+# A thin front for meson. `make`, `make demo`, `make check`, `make quick`, `make fuzz`, `make check-vm`, `make bench`, `make bench-html`, `make deb`, `make install`, `make clean`.
 # Set-up is part of each: tools/setup.sh installs what is missing (root) or names it and stops.
 
 BUILD ?= build
@@ -37,6 +37,10 @@ fuzz:
 
 bench: all
 	@bench/run.py
+
+# The page of a recording with a million samples: size, time to open, time to filter. BENCH_SAMPLES=N: of another number.
+bench-html: all
+	@tests/page/page_bench.py $(BUILD)/clew $(BUILD)/tests/page_make $(BENCH_SAMPLES)
 
 # Real AArch64 programs under qemu-aarch64, each instruction compared with what comes of its trace; and the sets of tests/data/etm.
 # And truth-pt, truth-who.
@@ -120,4 +124,4 @@ format:
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz build-deb
 
-.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-pt truth-pt-sets truth-who truth-x86 damage damage-random deb check-deb check-vm check-vm-own check-vm-arm64 install format clean
+.PHONY: all setup demo check quick fuzz bench bench-html truth truth-sets truth-pt truth-pt-sets truth-who truth-x86 damage damage-random deb check-deb check-vm check-vm-own check-vm-arm64 install format clean

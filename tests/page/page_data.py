@@ -37,6 +37,13 @@ def program(work, nr=40):
     return path, functions(path)
 
 
+def many(make, work, recording, nr, stacks=20000):
+    """Samples as of a busy service, by tests/make/page_make.c: a million a second."""
+    path, at = program(work, 600)
+    with open(recording, "wb") as f:
+        subprocess.run([make, path, str(nr), str(stacks)], input="".join("%x\n" % a for a in at).encode(), stdout=f, check=True)
+
+
 def rounds(seed):
     """Numbers that look random and are the same everywhere."""
     x = seed

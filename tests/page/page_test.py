@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Usage: page_test.py CLEW OUT_DIR: `clew report --html`: what is in the file, without a browser. TAP. The pages remain in OUT_DIR."""
+"""Usage: page_test.py CLEW OUT_DIR PAGE_MAKE: `clew report --html`: what is in the file, without a browser. TAP. The pages remain in OUT_DIR."""
 import json
 import os
 import subprocess
@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
 from page import page_data, unpack
 
-CLEW, OUT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+CLEW, OUT, PAGE_MAKE = map(os.path.abspath, sys.argv[1:4])
 WORK = tempfile.mkdtemp()
 ENV = {**os.environ, "LC_ALL": "C", "HOME": WORK, "XDG_CACHE_HOME": WORK, "PAGER": "cat"}
 EMPTY_BYTES = 200_000
@@ -100,6 +100,18 @@ def hostile(work):
     tap.check(all(any(e[:30].decode("utf-8", "replace") in n for n in names) for e in page_data.EVIL[:4]), "and whole in the data", sorted(names))
 
 
+def many():
+    nr, recording = 100_000, os.path.join(WORK, "many.data")
+    page_data.many(PAGE_MAKE, WORK, recording, nr, 3000)
+    path, run = page(recording, "many")
+    head, columns = unpack.unpack(path)
+    unpack.check(head, columns)
+    got, kept, weight = unpack.sums(head, columns)
+    want, want_nr, want_weight = rows(recording)
+    tap.check((kept, weight) == (want_nr, want_weight) == (nr, nr * 10**6) and not differ(got, want), "100,000 samples of 3,000 stacks: the sums", [kept, want_nr, *differ(got, want)])
+    tap.check(os.path.getsize(path) <= 8 * nr + EMPTY_BYTES, "at most 8 bytes a sample, besides the page itself", os.path.getsize(path))
+
+
 def refusals(recording, work):
     def is_refused(name, status, *options):
         path = os.path.join(work, "no.html")
@@ -140,6 +152,7 @@ def main():
     sums(recording)
     bytes_of(recording, page_data.empty(WORK))
     hostile(WORK)
+    many()
     refusals(recording, WORK)
     damaged(recording, WORK)
     tap.done()

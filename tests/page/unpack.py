@@ -8,7 +8,18 @@ import re
 import struct
 import sys
 
-KINDS = {"u8": "B", "u16": "H", "u32": "I", "f64": "d"}
+
+
+def numbers(raw, size, nr):
+    """Integers stand as planes: the lowest byte of each, then the next byte of each."""
+    if size == 8:
+        return array.array("d", raw)
+    planes = [raw[k * nr:(k + 1) * nr] for k in range(size)] + [bytes(nr)] * (4 - size)
+    whole = bytearray(4 * nr)
+    for k, plane in enumerate(planes):
+        whole[k::4] = plane
+    return array.array("I", bytes(whole))
+
 
 
 def unpack(path):
@@ -21,17 +32,17 @@ def unpack(path):
     assert packed[3] & 0xFE == 0 and packed[4:8] == bytes(4), "gzip has a name or a time"
     raw = gzip.decompress(packed)
     magic, version, size = struct.unpack_from("<4sII", raw)
-    assert magic == b"CLEW" and version == 1 and (12 + size) % 8 == 0, "start"
+    assert magic == b"CLEW" and version == 2 and (12 + size) % 8 == 0, "start"
     head = json.loads(raw[12:12 + size])
     columns, end = {}, 0
     for name, (kind, at, nr) in head["columns"].items():
-        a = array.array(KINDS[kind])
         assert at % 8 == 0 and at >= end, name + " overlaps"
-        end = at + nr * a.itemsize
-        a.frombytes(raw[12 + size + at:12 + size + end])
-        assert len(a) == nr, name + " is short"
-        columns[name] = a
+        end = at + nr * kind
+        columns[name] = numbers(raw[12 + size + at:12 + size + end], kind, nr)
+        assert len(columns[name]) == nr, name + " is short"
     assert 12 + size + end == len(raw), "bytes at the end"
+    columns["node_parent"] = array.array("I", (i - p for i, p in enumerate(columns["node_parent"])))
+    columns["stack"] = array.array("I", (columns["stack_node"][s] for s in columns["stack"]))
     return head, columns
 
 

@@ -33,13 +33,25 @@ async function unpack() {
 		throw new Error('this browser is too old: it takes Chromium 80, Firefox 113, Safari 16.4 or newer');
 	const buf = await new Response(new Blob(parts).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
 	const at = new DataView(buf);
-	if (buf.byteLength < 12 || at.getUint32(0) !== 0x434c4557 || at.getUint32(4, true) !== 1)
+	if (buf.byteLength < 12 || at.getUint32(0) !== 0x434c4557 || at.getUint32(4, true) !== 2)
 		throw new Error('it is not data of this version');
 	const size = at.getUint32(8, true), p = JSON.parse(new TextDecoder().decode(new Uint8Array(buf, 12, size)));
-	const types = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array};
-	for (const [name, [kind, from, nr]] of Object.entries(p.columns))
-		p[name] = new types[kind](buf, 12 + size + from, nr);
+	for (const [name, [bytes, from, nr]] of Object.entries(p.columns))
+		p[name] = column(buf, bytes, 12 + size + from, nr);
 	return p;
+}
+
+// Integers stand as planes: the lowest byte of each, then the next of each.
+function column(buf, bytes, from, nr) {
+	if (bytes === 8) return new Float64Array(buf, from, nr);
+	if (bytes === 1) return new Uint8Array(buf, from, nr);
+	if (bytes !== 2 && bytes !== 3 && bytes !== 4) throw new Error('a column is of another kind');
+	const out = new (bytes === 2 ? Uint16Array : Uint32Array)(nr);
+	for (let k = 0; k < bytes; k++) {
+		const plane = new Uint8Array(buf, from + k * nr, nr), shift = 8 * k;
+		for (let i = 0; i < nr; i++) out[i] |= plane[i] << shift;
+	}
+	return out;
 }
 
 // What no writer of ours makes must not be counted as if it were true.
@@ -50,12 +62,15 @@ function check(p) {
 	for (const c of ['thread', 'cpu', 'event', 'cgroup', 'weight', 'stack'])
 		need(!p[c] || p[c].length === n, c + ' has another length');
 	need(p.node_frame.length === nodes && p.frame_dso.length === frames && p.frame_kind.length === frames, 'tables differ in length');
-	for (let i = 1; i < nodes; i++)
-		need(p.node_parent[i] < i, 'a caller stands below its callee');
+	for (let i = 1; i < nodes; i++) { // it is stored as how far above the caller stands
+		need(p.node_parent[i] > 0 && p.node_parent[i] <= i, 'a caller stands below its callee');
+		p.node_parent[i] = i - p.node_parent[i];
+	}
 	below(p.node_frame, frames, 'a frame is missing');
 	below(p.frame_name, p.strings.length, 'a name is missing');
 	below(p.frame_dso, p.strings.length, 'a file is missing');
-	below(p.stack, nodes, 'a stack is missing');
+	below(p.stack, p.stack_node.length, 'a stack is missing');
+	below(p.stack_node, nodes, 'a stack ends nowhere');
 	if (p.thread) below(p.thread, p.threads.length, 'a thread is missing');
 	if (p.event) below(p.event, p.events.length, 'an event is missing');
 	if (p.cgroup) below(p.cgroup, p.cgroups.length, 'a control group is missing');
@@ -72,6 +87,7 @@ function prepare(p) {
 		const v = p.same[c], type = c === 'weight' ? Float64Array : Uint32Array;
 		if (!p[c]) p[c] = new type(n).fill(v);
 	}
+	p.stack = Uint32Array.from(p.stack, (k) => p.stack_node[k]);
 	const text = p.strings.map((s) => clean(s));
 	p.kind = Uint8Array.from(p.frame_kind, (k) => (k & 63) < 6 ? k & 63 : 0);
 	p.file = Array.from(p.frame_dso, (i) => text[i]);

@@ -5,17 +5,6 @@
 
 enum { FLUSH_BYTES = 64 << 10 };
 
-static const unsigned int size_of[] =
-	{[PAGE_U8] = 1, [PAGE_U16] = 2, [PAGE_U32] = 4, [PAGE_F64] = 8};
-
-const char *page_kind_name(enum page_kind k)
-{
-	static const char *const names[] = {
-		[PAGE_U8] = "u8", [PAGE_U16] = "u16", [PAGE_U32] = "u32", [PAGE_F64] = "f64"};
-
-	return names[k];
-}
-
 static enum clew_err flush(struct page_out *o, size_t least)
 {
 	enum clew_err err = CLEW_OK;
@@ -29,59 +18,33 @@ static enum clew_err flush(struct page_out *o, size_t least)
 	return err;
 }
 
-static void put_value(struct page_out *o, enum page_kind kind, uint64_t v)
+static void put_value(struct page_out *o, enum page_kind kind, unsigned int plane, uint64_t v)
 {
-	uint64_t le = htole64(v);
 	double d = (double)v;
+	uint64_t bits;
 
-	if (kind == PAGE_F64) {
-		memcpy(&le, &d, sizeof(le));
-		le = htole64(le);
+	if (kind != PAGE_F64) {
+		buf_char(&o->bytes, (char)(v >> 8 * plane));
+		return;
 	}
-	buf_add(&o->bytes, &le, size_of[kind]);
+	memcpy(&bits, &d, sizeof(bits));
+	buf_le64(&o->bytes, bits);
 }
 
-static enum clew_err put_rows(struct page_out *o, const struct page_column *c)
+static enum clew_err put_rows(struct page_out *o, const struct page_column *c, unsigned int plane)
 {
 	enum clew_err err = CLEW_OK;
+	uint64_t v = 0;
 	size_t n;
 
-	for (uint64_t at = 0; at < o->page->nr && err == CLEW_OK; at += n) {
-		n = page_rows_read(o->page, at);
-		if (!n)
-			return CLEW_OS;
-		for (size_t i = 0; i < n; i++)
-			put_value(o, c->kind, c->of_row(o, &o->page->rows[i]));
-		progress_add(o->progress, n);
-		err = flush(o, FLUSH_BYTES);
-	}
-	return err;
-}
-
-/* Times are differences: those above 32 bits are in a column of their own. */
-static enum clew_err put_times(struct page_out *o, const struct page_column *c)
-{
-	uint64_t last = o->page->first;
-	enum clew_err err = CLEW_OK;
-	size_t n;
-
-	if (!c->nr) {
-		progress_add(o->progress, o->page->nr);
-		return CLEW_OK;
-	}
+	o->last_time = o->page->first;
 	for (uint64_t at = 0; at < o->page->nr && err == CLEW_OK; at += n) {
 		n = page_rows_read(o->page, at);
 		if (!n)
 			return CLEW_OS;
 		for (size_t i = 0; i < n; i++) {
-			uint64_t t = o->page->rows[i].time;
-			uint64_t d = t > last ? t - last : 0; /* no time is known yet: 0 */
-
-			last = t > last ? t : last;
-			if (c->kind == PAGE_U32)
-				put_value(o, PAGE_U32, d < PAGE_WIDE ? d : PAGE_WIDE);
-			else if (d >= PAGE_WIDE)
-				put_value(o, PAGE_F64, d);
+			if (c->of_row(o, &o->page->rows[i], &v))
+				put_value(o, c->kind, plane, v);
 		}
 		progress_add(o->progress, n);
 		err = flush(o, FLUSH_BYTES);
@@ -89,98 +52,131 @@ static enum clew_err put_times(struct page_out *o, const struct page_column *c)
 	return err;
 }
 
-static uint64_t thread(const struct page_out *o, const struct page_row *r)
-{
-	(void)o;
-	return r->thread;
-}
-
-static uint64_t cpu(const struct page_out *o, const struct page_row *r)
-{
-	(void)o;
-	return r->cpu;
-}
-
-static uint64_t stack(const struct page_out *o, const struct page_row *r)
-{
-	return o->tree->node_of[r->node];
-}
-
-static uint64_t event(const struct page_out *o, const struct page_row *r)
-{
-	(void)o;
-	return r->event;
-}
-
-static uint64_t cgroup(const struct page_out *o, const struct page_row *r)
-{
-	(void)o;
-	return r->cgroup;
-}
-
-static uint64_t weight(const struct page_out *o, const struct page_row *r)
-{
-	(void)o;
-	return r->weight;
-}
-
-static enum clew_err put_parents(struct page_out *o, const struct page_column *c)
+static enum clew_err put_items(struct page_out *o, const struct page_column *c, unsigned int plane)
 {
 	enum clew_err err = CLEW_OK;
 
-	for (size_t i = 0; i < c->nr && err == CLEW_OK; i++) {
-		put_value(o, c->kind, i ? o->tree->tree.nodes.data[i].parent : 0);
+	for (uint64_t i = 0; i < c->nr && err == CLEW_OK; i++) {
+		put_value(o, c->kind, plane, c->of_item(o, i));
 		err = flush(o, FLUSH_BYTES);
 	}
 	return err;
+}
+
+/* What is known of no time is at the last one that is. */
+static uint64_t time_since(struct page_out *o, const struct page_row *r)
+{
+	uint64_t d = r->time > o->last_time ? r->time - o->last_time : 0;
+
+	o->last_time += d;
+	return d;
+}
+
+/* Times are differences: those above 32 bits are in a column of their own. */
+static bool dt(struct page_out *o, const struct page_row *r, uint64_t *ret)
+{
+	uint64_t d = time_since(o, r);
+
+	*ret = d < PAGE_WIDE ? d : PAGE_WIDE;
+	return true;
+}
+
+static bool dt_wide(struct page_out *o, const struct page_row *r, uint64_t *ret)
+{
+	*ret = time_since(o, r);
+	return *ret >= PAGE_WIDE;
+}
+
+static bool thread(struct page_out *o, const struct page_row *r, uint64_t *ret)
+{
+	(void)o;
+	*ret = r->thread;
+	return true;
+}
+
+static bool cpu(struct page_out *o, const struct page_row *r, uint64_t *ret)
+{
+	(void)o;
+	*ret = r->cpu;
+	return true;
+}
+
+static bool stack(struct page_out *o, const struct page_row *r, uint64_t *ret)
+{
+	*ret = o->tree->stack_of[o->tree->node_of[r->node]];
+	return true;
+}
+
+static bool event(struct page_out *o, const struct page_row *r, uint64_t *ret)
+{
+	(void)o;
+	*ret = r->event;
+	return true;
+}
+
+static bool cgroup(struct page_out *o, const struct page_row *r, uint64_t *ret)
+{
+	(void)o;
+	*ret = r->cgroup;
+	return true;
+}
+
+static bool weight(struct page_out *o, const struct page_row *r, uint64_t *ret)
+{
+	(void)o;
+	*ret = r->weight;
+	return true;
+}
+
+/* How far before the node: callees stand close to their callers. */
+static uint64_t parent(struct page_out *o, uint64_t i)
+{
+	return i ? i - o->tree->tree.nodes.data[i].parent : 0;
 }
 
 /* Frame 0 is the root's. */
-static enum clew_err put_frames(struct page_out *o, const struct page_column *c)
+static uint64_t frame(struct page_out *o, uint64_t i)
 {
-	enum clew_err err = CLEW_OK;
-
-	for (size_t i = 0; i < c->nr && err == CLEW_OK; i++) {
-		put_value(o, c->kind, i ? o->tree->tree.nodes.data[i].frame + 1 : 0);
-		err = flush(o, FLUSH_BYTES);
-	}
-	return err;
+	return i ? o->tree->tree.nodes.data[i].frame + 1u : 0;
 }
 
-static enum clew_err put_names(struct page_out *o, const struct page_column *c)
+static uint64_t stack_node(struct page_out *o, uint64_t i)
 {
-	for (size_t i = 0; i < c->nr; i++)
-		put_value(o, c->kind, i ? o->names[i - 1] : 0);
-	return CLEW_OK;
+	return o->tree->stacks[i];
 }
 
-static enum clew_err put_dsos(struct page_out *o, const struct page_column *c)
+static uint64_t name(struct page_out *o, uint64_t i)
 {
-	for (size_t i = 0; i < c->nr; i++)
-		put_value(o, c->kind, i ? o->dsos[i - 1] : 0);
-	return CLEW_OK;
+	return i ? o->names[i - 1] : 0;
 }
 
-static uint8_t kind_of(struct report_frame_text t)
+static uint64_t dso(struct page_out *o, uint64_t i)
+{
+	return i ? o->dsos[i - 1] : 0;
+}
+
+static uint64_t kind_of(struct page_out *o, uint64_t i)
 {
 	static const char letters[] = {'!', '.', 'k', 'u', 'g', 'H'};
 	enum { INLINED = 6, UNNAMED = 0x80 };
-	uint8_t kind = 0;
+	struct report_frame_text t;
+	uint64_t kind = 0;
 
-	for (uint8_t i = 0; i < sizeof(letters); i++)
-		kind = letters[i] == t.level ? i : kind;
-	return (uint8_t)(kind | (t.is_inlined ? 1 << INLINED : 0) | (t.sym ? 0 : UNNAMED));
+	if (!i)
+		return 0;
+	t = report_feed_frame(o->feed, report_feed_group_frame(o->feed, (uint32_t)i - 1));
+	for (unsigned int k = 0; k < sizeof(letters); k++)
+		kind = letters[k] == t.level ? k : kind;
+	return kind | (t.is_inlined ? 1 << INLINED : 0) | (t.sym ? 0 : UNNAMED);
 }
 
-static enum clew_err put_kinds(struct page_out *o, const struct page_column *c)
+static enum page_kind kind_for(uint64_t max)
 {
-	put_value(o, c->kind, 0);
-	for (uint32_t i = 0; i + 1 < c->nr; i++) {
-		uint32_t frame = report_feed_group_frame(o->feed, i);
-
-		put_value(o, c->kind, kind_of(report_feed_frame(o->feed, frame)));
-	}
-	return CLEW_OK;
+	return max <= UINT8_MAX  ? PAGE_B1
+	     : max <= UINT16_MAX ? PAGE_B2
+	     : max < 1u << 24    ? PAGE_B3
+	     : max <= UINT32_MAX ? PAGE_B4
+				 : PAGE_F64;
 }
 
 static void add(struct page_columns *c, struct page_column column)
@@ -188,20 +184,21 @@ static void add(struct page_columns *c, struct page_column column)
 	const struct page_column *last = c->nr ? &c->all[c->nr - 1] : NULL;
 
 	if (last)
-		column.at = (last->at + last->nr * size_of[last->kind] + 7) & ~7ull;
+		column.at = (last->at + last->nr * last->kind + 7) & ~7ull;
 	c->all[c->nr++] = column;
+}
+
+static void add_items(struct page_columns *c, const char *name, uint64_t nr, uint64_t max,
+		      uint64_t (*of_item)(struct page_out *, uint64_t))
+{
+	add(c, (struct page_column){name, kind_for(max), nr, 0, of_item, NULL});
 }
 
 static void add_rows(struct page_columns *c, const struct page_out *o, const char *name,
 		     uint64_t max,
-		     uint64_t (*of_row)(const struct page_out *, const struct page_row *))
+		     bool (*of_row)(struct page_out *, const struct page_row *, uint64_t *))
 {
-	enum page_kind kind = max <= UINT8_MAX  ? PAGE_U8
-			    : max <= UINT16_MAX ? PAGE_U16
-			    : max <= UINT32_MAX ? PAGE_U32
-						: PAGE_F64;
-
-	add(c, (struct page_column){name, kind, o->page->nr, 0, put_rows, of_row});
+	add(c, (struct page_column){name, kind_for(max), o->page->nr, 0, NULL, of_row});
 }
 
 void page_columns_plan(struct page_columns *c, const struct page_out *o)
@@ -211,14 +208,15 @@ void page_columns_plan(struct page_columns *c, const struct page_out *o)
 	bool has_no_cpu = p->nr_without_cpu > 0;
 
 	*c = (struct page_columns){0};
-	add(c, (struct page_column){"node_parent", PAGE_U32, nodes, 0, put_parents, NULL});
-	add(c, (struct page_column){"node_frame", PAGE_U32, nodes, 0, put_frames, NULL});
-	add(c, (struct page_column){"frame_name", PAGE_U32, frames, 0, put_names, NULL});
-	add(c, (struct page_column){"frame_dso", PAGE_U32, frames, 0, put_dsos, NULL});
-	add(c, (struct page_column){"frame_kind", PAGE_U8, frames, 0, put_kinds, NULL});
-	add(c, (struct page_column){"dt", PAGE_U32, p->nr, 0, put_times, NULL});
-	add(c, (struct page_column){"dt_wide", PAGE_F64, p->nr_wide, 0, put_times, NULL});
-	add_rows(c, o, "stack", nodes, stack);
+	add_items(c, "node_parent", nodes, nodes, parent);
+	add_items(c, "node_frame", nodes, frames, frame);
+	add_items(c, "stack_node", o->tree->nr_stacks, nodes, stack_node);
+	add_items(c, "frame_name", frames, o->strings.strs.nr, name);
+	add_items(c, "frame_dso", frames, o->strings.strs.nr, dso);
+	add_items(c, "frame_kind", frames, UINT8_MAX, kind_of);
+	add_rows(c, o, "dt", p->nr_wide ? PAGE_WIDE : p->max_dt, dt);
+	add(c, (struct page_column){"dt_wide", PAGE_F64, p->nr_wide, 0, NULL, dt_wide});
+	add_rows(c, o, "stack", o->tree->nr_stacks, stack);
 	if (p->differs_thread)
 		add_rows(c, o, "thread", p->threads.nr, thread);
 	if (p->differs_cpu)
@@ -231,6 +229,27 @@ void page_columns_plan(struct page_columns *c, const struct page_out *o)
 		add_rows(c, o, "weight", p->max_weight, weight);
 }
 
+static enum clew_err put_column(struct page_out *o, const struct page_column *c)
+{
+	unsigned int planes = c->kind == PAGE_F64 ? 1 : c->kind;
+	enum clew_err err = CLEW_OK;
+
+	for (unsigned int k = 0; k < planes && c->nr && err == CLEW_OK; k++)
+		err = c->of_row ? put_rows(o, c, k) : put_items(o, c, k);
+	return err;
+}
+
+uint64_t page_columns_work(const struct page_columns *c)
+{
+	uint64_t work = 0;
+
+	for (size_t i = 0; i < c->nr; i++)
+		work += c->all[i].of_row && c->all[i].nr
+			      ? c->all[i].nr * (c->all[i].kind == PAGE_F64 ? 1 : c->all[i].kind)
+			      : 0;
+	return work;
+}
+
 enum clew_err page_columns_put(const struct page_columns *c, struct page_out *o)
 {
 	enum clew_err err = CLEW_OK;
@@ -240,8 +259,8 @@ enum clew_err page_columns_put(const struct page_columns *c, struct page_out *o)
 		const struct page_column *x = &c->all[i];
 
 		buf_fill(&o->bytes, 0, (size_t)(x->at - at));
-		err = x->put(o, x);
-		at = x->at + x->nr * size_of[x->kind];
+		err = put_column(o, x);
+		at = x->at + x->nr * x->kind;
 		if (err == CLEW_OK)
 			err = flush(o, 0);
 	}

@@ -137,6 +137,14 @@ static void note_range(struct page_feed *p, const struct page_row *r)
 	p->nr_timeless += r->is_timeless;
 }
 
+static void note_gap(struct page_feed *p, uint64_t ns)
+{
+	if (ns >= PAGE_WIDE)
+		p->nr_wide++;
+	else if (ns > p->max_dt)
+		p->max_dt = ns;
+}
+
 enum clew_err page_feed_sample(void *page, const struct ana_event *e, uint32_t node)
 {
 	struct page_feed *p = page;
@@ -151,7 +159,7 @@ enum clew_err page_feed_sample(void *page, const struct ana_event *e, uint32_t n
 	if (!r.is_timeless && p->nr == p->nr_timeless) {
 		p->first = p->last = r.time = e->time.ns;
 	} else if (!r.is_timeless && e->time.ns > p->last) {
-		p->nr_wide += e->time.ns - p->last >= PAGE_WIDE;
+		note_gap(p, e->time.ns - p->last);
 		p->last = r.time = e->time.ns;
 	}
 	note_range(p, &r);

@@ -5,7 +5,7 @@
 #include "format/page/page_impl.h"
 #include "format/report/stats_text.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 static void put_columns(struct json_put *j, const struct page_columns *c)
 {
@@ -14,7 +14,7 @@ static void put_columns(struct json_put *j, const struct page_columns *c)
 	for (size_t i = 0; i < c->nr; i++) {
 		json_key(j, c->all[i].name);
 		json_open(j, '[');
-		json_string(j, page_kind_name(c->all[i].kind));
+		json_u64(j, c->all[i].kind);
 		json_u64(j, c->all[i].at);
 		json_u64(j, c->all[i].nr);
 		json_close(j, ']');
@@ -136,7 +136,7 @@ static void put_summary(struct json_put *j, const struct page_feed *p, const str
 }
 
 /* Name and file of each row of the report. */
-static enum clew_err number_names(struct page_out *o)
+enum clew_err page_head_names(struct page_out *o)
 {
 	uint32_t nr = report_feed_nr_groups(o->feed);
 	struct buf b = {0};
@@ -164,10 +164,7 @@ enum clew_err page_head_put(struct buf *to, struct page_out *o, const struct pag
 			    const struct ana_summary *s, const struct page_opts *opts)
 {
 	struct json_put j = {.out = to};
-	enum clew_err err = number_names(o);
 
-	if (err != CLEW_OK)
-		return err;
 	json_open(&j, '{');
 	json_put_string(&j, "format", "clew-page");
 	json_put_u64(&j, "version", VERSION);

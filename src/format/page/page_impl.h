@@ -51,7 +51,8 @@ struct page_feed {
 	struct page_row rows[PAGE_BATCH]; /* not yet written */
 	size_t nr_waiting;
 	uint64_t nr, first, last;      /* rows; times */
-	uint64_t nr_timeless, nr_wide; /* differences of times that PAGE_U32 has no room for */
+	uint64_t nr_timeless, nr_wide; /* differences of times from PAGE_WIDE on */
+	uint64_t max_dt;               /* the largest below it */
 	uint64_t sum_of[PAGE_MAX_EVENTS + 1], nr_of[PAGE_MAX_EVENTS + 1];
 	uint64_t max_weight, min_weight;
 	struct page_row same; /* the first row */
@@ -77,8 +78,13 @@ struct page_feed {
 struct page_tree {
 	struct report_tree tree;
 	uint32_t *node_of; /* by node of the report's tree */
+	/* Nodes where stacks end, the most frequent first: small numbers are short. */
+	uint32_t *stacks, *stack_of; /* node by number; number by node */
+	uint32_t nr_stacks;
 };
 enum clew_err page_tree_make(struct page_tree *t, const struct report_feed *f);
+/** Number the stacks of rows. CLEW_OS: page->os_errno. */
+enum clew_err page_tree_count(struct page_tree *t, struct page_feed *p);
 void page_tree_done(struct page_tree *t);
 
 /** --- page_columns.c --- */
@@ -89,18 +95,24 @@ struct page_out {
 	struct page_gzip *gzip;
 	struct intern strings;  /* of the head */
 	uint32_t *names, *dsos; /* by group */
+	uint64_t last_time;     /* of the row before, while times are written */
 	struct buf bytes;       /* of a column, not yet packed */
 	struct progress *progress;
 };
 
-enum page_kind { PAGE_U8, PAGE_U16, PAGE_U32, PAGE_F64 };
+/*
+ * How a column's numbers stand in the data. Integers stand as planes: the lowest byte of each, then
+ * the next byte of each, and so on; gzip packs bytes that are alike, as the high ones are.
+ */
+enum page_kind { PAGE_B1 = 1, PAGE_B2, PAGE_B3, PAGE_B4, PAGE_F64 = 8 }; /* bytes of an element */
 
 struct page_column {
 	const char *name;
 	enum page_kind kind;
 	uint64_t nr, at; /* elements; offset of the first */
-	enum clew_err (*put)(struct page_out *o, const struct page_column *c);
-	uint64_t (*of_row)(const struct page_out *o, const struct page_row *r);
+	uint64_t (*of_item)(struct page_out *o, uint64_t i);
+	/* in place of that: of each row, in their order; false: it has none */
+	bool (*of_row)(struct page_out *o, const struct page_row *r, uint64_t *ret);
 };
 
 enum { PAGE_MAX_COLUMNS = 24 };
@@ -110,7 +122,8 @@ struct page_columns {
 };
 
 void page_columns_plan(struct page_columns *c, const struct page_out *o);
-const char *page_kind_name(enum page_kind k);
+/** Rows that it goes through, each as often as it is read. */
+uint64_t page_columns_work(const struct page_columns *c);
 enum clew_err page_columns_put(const struct page_columns *c, struct page_out *o);
 
 /** Rows @p from on, PAGE_BATCH at most, into the page's own batch. @return how many; 0: the end, or
@@ -119,6 +132,8 @@ size_t page_rows_read(struct page_feed *p, uint64_t from);
 enum clew_err page_rows_flush(struct page_feed *p);
 
 /** --- page_head.c --- */
+/** Texts of all frames: before the columns are planned. */
+enum clew_err page_head_names(struct page_out *o);
 enum clew_err page_head_put(struct buf *to, struct page_out *o, const struct page_columns *c,
 			    const struct ana_summary *s, const struct page_opts *opts);
 

@@ -3,7 +3,7 @@
 
 #include "format/page/page_impl.h"
 
-enum { VERSION = 1, START_BYTES = 12 };
+enum { VERSION = 2, START_BYTES = 12 };
 
 static enum clew_err put_start(struct page_out *o, const struct page_columns *c,
 			       const struct ana_summary *s, const struct page_opts *opts)
@@ -31,10 +31,12 @@ static enum clew_err put_data(struct page_out *o, const struct ana_summary *s,
 			      const struct page_opts *opts)
 {
 	struct page_columns columns;
-	enum clew_err err;
+	enum clew_err err = page_head_names(o);
 
+	if (err != CLEW_OK)
+		return err;
 	page_columns_plan(&columns, o);
-	progress_begin_count(o->progress, "writing", o->page->nr * (columns.nr - 5));
+	progress_begin_count(o->progress, "writing", page_columns_work(&columns));
 	err = put_start(o, &columns, s, opts);
 	if (err == CLEW_OK)
 		err = page_columns_put(&columns, o);
@@ -65,6 +67,8 @@ enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 	o.gzip = page_gzip_new(sink);
 	if (err == CLEW_OK)
 		err = o.gzip ? page_tree_make(&tree, f) : CLEW_NO_MEMORY;
+	if (err == CLEW_OK)
+		err = page_tree_count(&tree, p);
 	if (err == CLEW_OK)
 		err = put_before(frame, opts, sink);
 	if (err == CLEW_OK)
