@@ -13,6 +13,35 @@ struct report_frame_text report_feed_frame(const struct report_feed *f, uint32_t
 	return t;
 }
 
+/* Is this the function that the frame is of? The last one is that of the symbol. */
+static bool is_of_frame(const struct feed_frame *x, const struct dso_line *l, bool is_last)
+{
+	return x->function ? l->function && !strcmp(l->function, x->function) : is_last;
+}
+
+bool report_feed_frame_source(const struct report_feed *f, uint32_t frame, const char **ret_file,
+			      uint32_t *ret_line)
+{
+	enum { MAX_INLINED = 64 };
+	const struct feed_frame *x = &f->frames.all.data[frame];
+	struct dso_line lines[MAX_INLINED];
+	uint64_t at = x->sym && !x->function ? x->sym->start : x->rel;
+	size_t nr = 0;
+
+	if (x->dso && (x->sym || x->function))
+		nr = dso_find_lines((struct dso *)(uintptr_t)x->dso, at, lines, MAX_INLINED);
+	for (size_t i = 0; i < nr; i++) {
+		const struct dso_line *l = &lines[i];
+
+		if (!is_of_frame(x, l, i + 1 == nr) || (!l->decl_file && !l->file))
+			continue;
+		*ret_file = l->decl_file ? l->decl_file : l->file;
+		*ret_line = l->decl_file ? l->decl_line : l->line;
+		return true;
+	}
+	return false;
+}
+
 void report_feed_frame_name(const struct report_feed *f, uint32_t frame, struct buf *out)
 {
 	struct report_frame_text t = report_feed_frame(f, frame);

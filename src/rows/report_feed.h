@@ -120,6 +120,10 @@ struct report_frame_text {
 };
 struct report_frame_text report_feed_frame(const struct report_feed *f, uint32_t frame);
 
+/** Where its function is declared, else its first line; after the run. @return false: unknown. */
+bool report_feed_frame_source(const struct report_feed *f, uint32_t frame, const char **ret_file,
+			      uint32_t *ret_line);
+
 /** The frame that stands for a row's group. */
 uint32_t report_feed_row_frame(const struct report_feed *f, const struct report_row *row);
 

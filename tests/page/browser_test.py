@@ -89,7 +89,7 @@ def walk(b, recording):
     b.keys(*"f_0")
     found = b.js("return document.getElementById('found').textContent")
     marked = b.js("return document.querySelectorAll('#view rect[fill*=found]').length")
-    tap.check(found.startswith("100.00") and found.endswith("10 functions") and marked > 5, "search marks and counts", (found, marked))
+    tap.check(found.startswith("10 functions, 100.00") and marked > 5, "search marks and counts", (found, marked))
     b.keys("Escape")
     b.js("const e = document.getElementById('search'); e.value = '/f_(/'; e.dispatchEvent(new Event('input'))")
     tap.check(b.js("return document.getElementById('found').className") == "wrong" and b.js(STATUS).startswith("4,000"), "a wrong expression is said, and changes nothing")
@@ -126,6 +126,71 @@ def walk(b, recording):
     b.keys("1")
     access(b)
     tap.check(not b.console(), "no message in the console", b.console())
+
+
+def held(b, modifier, *keys):
+    """Keys while another one is held."""
+    acts = [{"type": "keyDown", "value": modifier}, *({"type": t, "value": browser.KEYS.get(k, k)} for k in keys for t in ("keyDown", "keyUp")), {"type": "keyUp", "value": modifier}]
+    b.do("POST", "/actions", {"actions": [{"type": "key", "id": "k", "actions": acts}]})
+
+
+SHIFT, CONTROL = "\ue008", "\ue009"
+
+
+def keys(b, recording):
+    """The keys of the list that '?' shows, beyond those of walk()."""
+    b.open(page(recording, "walk"))
+    b.keys("?")
+    tap.check(b.js("return !document.getElementById('help').hidden && document.querySelectorAll('#help dt').length") >= 12, "? lists the keys")
+    b.keys("Escape")
+    tap.check(b.js("return document.getElementById('help').hidden"), "Escape closes the list")
+    b.keys("/", *"f_0")
+    order, said = [], []
+    for key in ("Enter", "Enter", None, "Enter"):
+        if key:
+            b.keys(key)
+        else:
+            held(b, SHIFT, "Enter")
+        order.append(b.js("return clewPage.p.name[clewPage.s.frame]"))
+        said.append(b.js("return document.getElementById('found').textContent"))
+    tap.check(order[0] == order[2] == "f_00" and order[1] == order[3] and order[1].startswith("f_0") and order[1] != order[0], "in the search Enter goes to the next match, Shift+Enter back", order)
+    tap.check(said[0].startswith("1 of 10 functions") and said[1].startswith("2 of 10 functions"), "and says which", said)
+    tap.check(b.js("return [...document.querySelectorAll('#view g.chosen')].every((g) => g.__data__.data.frame === clewPage.s.frame) && document.querySelectorAll('#view g.chosen, #side tr.chosen').length") > 1, "all places of it are marked")
+    b.keys("Escape")
+    b.js("document.activeElement.blur()")
+    b.keys("s")
+    tap.check(b.js("return clewPage.s.view") == 3, "s: callers and callees")
+    b.keys("1")
+    theme = b.js("return document.documentElement.dataset.theme")
+    b.keys("t")
+    tap.check(b.js("return document.documentElement.dataset.theme") != theme, "t: the other theme")
+    b.js("document.querySelector('#view g[tabindex=\"0\"]').focus()")
+    b.keys("Up", "Up", "Right")
+    first = b.js("return document.activeElement.getAttribute('aria-label')")
+    b.keys("Left")
+    second = b.js("return document.activeElement.getAttribute('aria-label')")
+    b.keys("Down")
+    third = b.js("return document.activeElement.getAttribute('aria-label')")
+    tap.check(first != second and third.startswith("f_00"), "right, left, down: siblings and the caller", (first, second, third))
+    b.keys("Up")
+    held(b, SHIFT, "Enter")
+    tap.check(b.js("return clewPage.s.focus > 0 && document.querySelectorAll('.chip').length") == 1, "Shift+Enter: only stacks through it")
+    copied = b.js("""let text = null; document.addEventListener('copy', (e) => { setTimeout(() => { window.copied = text; }); }, {once: true});
+        const data = new DataTransfer(), e = new ClipboardEvent('copy', {clipboardData: data, bubbles: true}); document.body.dispatchEvent(e); return data.getData('text/plain')""")
+    tap.check(copied == b.js("return clewPage.p.name[clewPage.s.frame]"), "copying takes the chosen name", copied)
+    b.js("clewPage.clear(); document.getElementById('time').focus()")
+    ranges = []
+    for modifier, key in ((None, "Right"), (None, "Right"), (None, "Left"), (SHIFT, "Right"), (SHIFT, "Left"), (None, "+"), (None, "-"), (None, "Home")):
+        if modifier:
+            held(b, modifier, key)
+        else:
+            b.keys(key)
+        ranges.append(b.js("const s = clewPage.s; return [s.from, s.to, s.shown_to - s.shown_from].map((x) => Math.round(1000 * x / clewPage.p.end))"))
+    tap.check([r[:2] for r in ranges] == [[250, 750], [300, 800], [250, 750], [250, 800], [250, 745], [250, 745], [250, 745], [0, 1000]], "arrows move and resize the selection, Home ends it", ranges)
+    tap.check(ranges[5][2] == 800 and ranges[6][2] == 1000 and ranges[4][2] == 1000, "plus and minus zoom", ranges)
+    table = b.js("return [...document.querySelectorAll('#lanes-table tbody tr')].map((r) => r.textContent)")
+    tap.check(len(table) == 3 and all("samples" in t for t in table), "the timeline has a table for those who do not see it", table)
+    tap.check(not b.console(), "no message in the console after the keys", b.console())
 
 
 def access(b):
@@ -166,6 +231,23 @@ def hostile(b):
     b.open(put)
     log = b.console()
     tap.check(b.js("return window.hacked ?? null") is None and any("Content Security Policy" in m for m in log), "what is put into the file by hand does not run", log)
+
+
+def sources(b):
+    """A program with debug information: its functions' lines."""
+    source, program = os.path.join(WORK, "lines.c"), os.path.join(WORK, "lines")
+    with open(source, "w", encoding="ascii") as f:
+        f.write("int burn(int n)\n{\n\tint s = 0;\n\tfor (int i = 0; i < n; i++)\n\t\ts += i * s + 1;\n\treturn s;\n}\n\nint main(void)\n{\n\treturn burn(200000000) == 1;\n}\n")
+    subprocess.run(["cc", "-g", "-O0", "-o", program, source], check=True)
+    data = os.path.join(WORK, "lines.data")
+    if subprocess.run([CLEW, "record", "-q", "-g", "-o", data, "--", program], env=ENV, capture_output=True, check=False).returncode:
+        tap.skip("lines of functions", "nothing can be recorded here")
+        return
+    b.open(page(data, "lines"), "#view=4")
+    row = b.js("return [...document.querySelectorAll('#view tbody tr')].find((r) => r.children[2].textContent === 'burn')?.textContent || ''")
+    tap.check("lines.c:1" in row, "a table of functions has their lines", row)
+    b.js("[...document.querySelectorAll('#view tbody tr')].find((r) => r.children[2].textContent === 'main').click()")
+    tap.check(b.js("return document.querySelector('#details .source').textContent") == "lines.c:9", "and the details", b.js("return document.getElementById('details').textContent"))
 
 
 def states(b, recording):
@@ -222,6 +304,8 @@ def main():
     b = browser.Browser()
     try:
         walk(b, recording)
+        keys(b, recording)
+        sources(b)
         hostile(b)
         states(b, recording)
         pictures(b, recording)

@@ -54,10 +54,10 @@ def of(head, columns, name):
 def check(head, c):
     """Indexes inside tables, callers before callees."""
     nodes, frames = len(c["node_parent"]), len(c["frame_name"])
-    assert len(c["node_frame"]) == nodes and len(c["frame_dso"]) == len(c["frame_kind"]) == frames
+    assert len(c["node_frame"]) == nodes and {len(c[n]) for n in ("frame_dso", "frame_kind", "frame_file", "frame_line")} == {frames}
     assert all(p < i for i, p in enumerate(c["node_parent"]) if i)
     assert all(f < frames for f in c["node_frame"])
-    assert all(s < len(head["strings"]) for n in ("frame_name", "frame_dso") for s in c[n])
+    assert all(s < len(head["strings"]) for n in ("frame_name", "frame_dso", "frame_file") for s in c[n])
     assert all(s < nodes for s in c["stack"])
     if "thread" in c:
         assert all(t < len(head["threads"]) for t in c["thread"])

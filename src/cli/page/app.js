@@ -1,6 +1,6 @@
 // The page: what is selected, what is shown of it, and the keys.
 const VIEWS = ['', 'Flame graph', 'Call tree', 'Callers and callees', 'Functions', 'Threads', 'Events'];
-const KEYS = [['/', 'search; Esc clears it'], ['1 to 6', 'views'], ['arrows', 'in the flame graph: caller, callee, siblings; in tables: rows'], ['Enter', 'zoom; Shift+Enter: only stacks through it'],
+const KEYS = [['/', 'search; Enter: next, Shift+Enter: previous; Esc clears it'], ['1 to 6', 'views'], ['arrows', 'in the flame graph: caller, callee, siblings; in tables: rows'], ['Enter', 'zoom; Shift+Enter: only stacks through it'],
 	['s', 'callers and callees of the chosen function'], ['i', 'turn the flame graph over'], ['Esc', 'search, then zoom, then the selection is cleared'], ['drag', 'select time; Ctrl+wheel zooms'],
 	['arrows', 'in the timeline: move the selection; Shift: resize; + \u2212 zoom'], ['Home', 'whole time'], ['t', 'dark or light'], ['Ctrl+C', 'copy the chosen name']];
 
@@ -24,8 +24,8 @@ async function main() {
 	from_fragment(p, s);
 
 	const on = {
-		hits: () => found && found.hits, is_hit: (f) => !!(found && found.hits[f]), counts: () => c, is_inverted: () => s.is_inverted,
-		choose: (d) => { if (s.frame === d.frame) return; s.frame = d.frame; for (const tr of document.querySelectorAll('tr.chosen')) tr.classList.remove('chosen'); for (const tr of document.querySelectorAll(`tr[data-frame="${d.frame}"]`)) tr.classList.add('chosen'); details(); if (s.view === 3) draw_view(); to_fragment(p, s); },
+		hits: () => found && found.hits, is_hit: (f) => !!(found && found.hits[f]), counts: () => c, frame: () => s.frame, is_inverted: () => s.is_inverted,
+		choose: (d) => { if (s.frame === d.frame) return; s.frame = d.frame; mark_chosen(); details(); if (s.view === 3) draw_view(); to_fragment(p, s); },
 		hover: (d) => { hovered = d && d.frame ? d : null; details(); },
 		zoom: (d) => { on.choose(d); if (s.view === 1) { s.zoom = d.node; draw_view(); to_fragment(p, s); } },
 		focus: (d) => { if (d.frame) set({focus: d.frame, zoom: 0}); },
@@ -38,6 +38,12 @@ async function main() {
 		lane: (l) => { if (l && l.thread !== undefined) on.only_thread(l.thread); },
 	};
 
+	function mark_chosen() {
+		for (const e of document.querySelectorAll('.chosen')) e.classList.remove('chosen');
+		for (const e of document.querySelectorAll(`tr[data-frame="${s.frame}"]`)) e.classList.add('chosen');
+		for (const g of document.querySelectorAll('g.frame')) if (s.frame && g.__data__.data.frame === s.frame) g.classList.add('chosen');
+	}
+
 	function details() {
 		const d = hovered || {frame: s.frame}, f = d.frame, box = $('details');
 		if (!f || !c) {
@@ -46,7 +52,7 @@ async function main() {
 		}
 		const button = (text, act) => el('button', {textContent: text, onclick: act});
 		const part = d.node > 0 ? [el('span', {textContent: 'here ' + percent(c.total[d.node], c.all)})] : [];
-		box.replaceChildren(el('i', {className: 'dot ' + LEVELS[p.kind[f]].css}), el('b', {className: 'name', textContent: cut(p.name[f], 160), title: cut(p.name[f], 400)}), el('span', {className: 'dim', textContent: cut(p.file[f], 60)}),
+		box.replaceChildren(el('i', {className: 'dot ' + LEVELS[p.kind[f]].css}), el('b', {className: 'name', textContent: cut(p.name[f], 160), title: cut(p.name[f], 400)}), ...(p.source[f] ? [el('span', {className: 'source', textContent: cut(short_path(p.source[f]), 60), title: cut(p.source[f], 400)})] : []), el('span', {className: 'dim', textContent: cut(p.file[f], 60)}),
 			el('span', {textContent: `self ${amount(c.fself[f], unit())}  ${percent(c.fself[f], c.all)}`}), el('span', {textContent: `total ${amount(c.ftotal[f], unit())}  ${percent(c.ftotal[f], c.all)}`}), ...part,
 			el('span', {className: 'space'}), button('Focus', () => on.focus({frame: f})), button('Without', () => set({without: f, zoom: 0})),
 			button('Callers and callees', () => on.sandwich(f)), button('Copy', () => navigator.clipboard?.writeText(p.name[f])));
@@ -113,11 +119,24 @@ async function main() {
 		if (!s.search) return;
 		try {
 			found = search(p, c, s.search);
-			$('found').textContent = `${percent(found.weight, c.all)}, ${many(found.functions)} function${found.functions === 1 ? '' : 's'}`;
+			say_found();
 		} catch (e) {
 			$('found').textContent = e.message.replace(/^Invalid regular expression: /, '');
 			$('found').className = 'wrong';
 		}
+	}
+
+	const say_found = (at) => {
+		$('found').textContent = `${at ? many(at) + ' of ' : ''}${many(found.functions)} function${found.functions === 1 ? '' : 's'}, ${percent(found.weight, c.all)}`;
+	};
+	// Enter in the search goes from match to match, the heaviest first.
+	function next_found(step) {
+		if (!found || !found.functions) return;
+		const list = rows_of(p, c, {key: 'total', is_up: false}).filter((f) => found.hits[f]), i = list.indexOf(s.frame);
+		const at = i < 0 ? (step > 0 ? 0 : list.length - 1) : (i + step + list.length) % list.length;
+		on.choose({frame: list[at]});
+		say_found(at + 1);
+		for (const box of ['view', 'side']) $(box).querySelector('.chosen')?.scrollIntoView({block: 'nearest'});
 	}
 
 	function update() {
@@ -128,6 +147,7 @@ async function main() {
 		draw_side();
 		draw_view();
 		draw_timeline(p, s);
+		lanes_table(p, s, c);
 		draw_chips(p, s, on);
 		details();
 		const is_part = c.nr !== (event().samples || 0);
@@ -202,6 +222,7 @@ async function main() {
 
 	$('search').value = s.search;
 	$('search').addEventListener('input', (e) => { s.search = e.target.value; seek(); draw_side(); if (flame) flame.again(); else draw_view(); to_fragment(p, s); });
+	$('search').addEventListener('keydown', (e) => { if (e.key === 'Enter') { next_found(e.shiftKey ? -1 : 1); e.preventDefault(); } });
 	$('cgroup').addEventListener('change', (e) => set({cgroup: Number(e.target.value)}));
 	$('level').addEventListener('change', (e) => set({level: Number(e.target.value)}));
 	$('event').addEventListener('change', (e) => set({event: Number(e.target.value), zoom: 0}));

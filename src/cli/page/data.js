@@ -61,7 +61,7 @@ function check(p) {
 	const below = (a, most, what) => { for (let i = 0; i < a.length; i++) if (a[i] >= most) throw new Error(what); };
 	for (const c of ['thread', 'cpu', 'event', 'cgroup', 'weight', 'stack'])
 		need(!p[c] || p[c].length === n, c + ' has another length');
-	need(p.node_frame.length === nodes && p.frame_dso.length === frames && p.frame_kind.length === frames, 'tables differ in length');
+	need(p.node_frame.length === nodes && p.frame_dso.length === frames && p.frame_kind.length === frames && p.frame_file.length === frames && p.frame_line.length === frames, 'tables differ in length');
 	for (let i = 1; i < nodes; i++) { // it is stored as how far above the caller stands
 		need(p.node_parent[i] > 0 && p.node_parent[i] <= i, 'a caller stands below its callee');
 		p.node_parent[i] = i - p.node_parent[i];
@@ -69,6 +69,7 @@ function check(p) {
 	below(p.node_frame, frames, 'a frame is missing');
 	below(p.frame_name, p.strings.length, 'a name is missing');
 	below(p.frame_dso, p.strings.length, 'a file is missing');
+	below(p.frame_file, p.strings.length, 'a source file is missing');
 	below(p.stack, p.stack_node.length, 'a stack is missing');
 	below(p.stack_node, nodes, 'a stack ends nowhere');
 	if (p.thread) below(p.thread, p.threads.length, 'a thread is missing');
@@ -93,6 +94,8 @@ function prepare(p) {
 	p.file = Array.from(p.frame_dso, (i) => text[i]);
 	p.name = Array.from(p.frame_name, (i, f) => cut(text[i], 400) + (p.frame_kind[f] & 64 ? ' (inlined)' : '') + LEVELS[p.kind[f]].mark);
 	p.name[0] = 'all';
+	p.source = Array.from(p.frame_file, (i, f) => i ? text[i] + (p.frame_line[f] ? ':' + p.frame_line[f] : '') : '');
+	p.has_sources = p.source.some((t) => t);
 	p.low = p.name.map((s, f) => (s + ' ' + p.file[f]).toLowerCase());
 	p.node_level = Uint8Array.from(p.node_frame, (f) => p.kind[f]);
 	// A function counts once a path: at nodes without a caller of the same name.

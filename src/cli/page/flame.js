@@ -68,6 +68,7 @@ function make_flame(box, p, on) {
 			g.setAttribute('role', 'treeitem');
 			g.setAttribute('tabindex', i ? '-1' : '0');
 			g.setAttribute('aria-label', f ? `${d.data.name}, ${percent(c.fself[f], c.all)} self, ${percent(d.data.value, c.all)} total, ${LEVELS[p.kind[f]].name}` : 'all');
+			g.classList.toggle('chosen', f > 0 && f === on.frame());
 			g.classList.toggle('above', zoom > 0 && d.data.node !== zoom && d.data.value === root.value && is_above(p, d.data.node, zoom));
 			const px = (d.x1 - d.x0) * width;
 			g.classList.toggle('narrow', px < 9);

@@ -30,6 +30,8 @@ function header(columns, sort, on_sort) {
 	})));
 }
 
+const short_path = (text) => text.slice(text.lastIndexOf('/') + 1);
+
 function rows_of(p, c, sort) {
 	const order = [];
 	for (let f = 1; f < p.name.length; f++)
@@ -42,18 +44,19 @@ function rows_of(p, c, sort) {
 }
 
 function functions_table(p, c, s, on, most) {
-	const order = rows_of(p, c, s.sort), hits = on.hits();
+	const order = rows_of(p, c, s.sort), hits = on.hits(), has_sources = p.has_sources && s.view === 4;
+	const source = (f) => has_sources ? [cell(short_path(p.source[f]), {className: 'file', title: cut(p.source[f], 300)})] : [];
 	const body = el('tbody', {}, ...order.slice(0, most).map((f) => {
 		const tr = el('tr', {className: (f === s.frame ? 'chosen ' : '') + (hits && hits[f] ? 'hit' : ''), tabIndex: -1, onclick: () => on.choose({frame: f}), ondblclick: () => on.sandwich(f)},
 			share(c.fself[f], c.all, LEVELS[p.kind[f]].css), share(c.ftotal[f], c.all, 'pale ' + LEVELS[p.kind[f]].css),
-			function_cell(p, f), cell(p.file[f], {className: 'file', title: cut(p.file[f], 300)}));
+			function_cell(p, f), ...source(f), cell(p.file[f], {className: 'file', title: cut(p.file[f], 300)}));
 		tr.dataset.frame = f;
 		tr.setAttribute('aria-label', `${p.name[f]}, ${percent(c.fself[f], c.all)} self, ${percent(c.ftotal[f], c.all)} total, ${p.file[f]}`);
 		return tr;
 	}));
 	if (body.firstChild) body.firstChild.tabIndex = 0;
 	const table = el('table', {className: 'functions', label: 'Functions'},
-		header([['self', 'Self', 'number'], ['total', 'Total', 'number'], ['name', 'Function'], ['file', 'File', 'file']], s.sort, on.sort), body);
+		header([['self', 'Self', 'number'], ['total', 'Total', 'number'], ['name', 'Function'], ...(has_sources ? [[null, 'Source', 'file']] : []), ['file', 'File', 'file']], s.sort, on.sort), body);
 	walk_rows(body);
 	return [table, ...(order.length > most ? [el('p', {className: 'more', textContent: many(order.length - most) + ' more functions: search or filter to see them'})] : [])];
 }

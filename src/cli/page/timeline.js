@@ -155,6 +155,15 @@ function draw_timeline(p, s) {
 	$('time').setAttribute('aria-label', `Timeline of ${p.lanes.length} lanes, selected: ${what}. Arrows move the selection, Shift resizes it, plus and minus zoom.`);
 }
 
+// What the picture shows, for those who do not see it: each lane and its samples in the selection.
+function lanes_table(p, s, c) {
+	if (!p.has_times || !p.n) return;
+	const rows = p.lanes.filter((l) => l.thread !== undefined && c.nr_thread[l.thread]).slice(0, 100)
+		.map((l) => el('tr', {}, el('th', {textContent: thread_name(p, l.thread), scope: 'row'}), el('td', {textContent: samples(c.nr_thread[l.thread])}), el('td', {textContent: percent(c.of_thread[l.thread], c.all)})));
+	$('lanes-table').replaceChildren(el('caption', {textContent: 'Threads in the selected time'}),
+		el('thead', {}, el('tr', {}, ...['Thread', 'Samples', 'Share'].map((t) => el('th', {textContent: t, scope: 'col'})))), el('tbody', {}, ...rows));
+}
+
 // Lost records: hatched, not by colour alone.
 function draw_lost(g, p, s, at, h, css, w) {
 	g.strokeStyle = css('--lost');

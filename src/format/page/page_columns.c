@@ -155,6 +155,16 @@ static uint64_t dso(struct page_out *o, uint64_t i)
 	return i ? o->dsos[i - 1] : 0;
 }
 
+static uint64_t file(struct page_out *o, uint64_t i)
+{
+	return i ? o->files[i - 1] : 0;
+}
+
+static uint64_t line(struct page_out *o, uint64_t i)
+{
+	return i ? o->lines[i - 1] : 0;
+}
+
 static uint64_t kind_of(struct page_out *o, uint64_t i)
 {
 	static const char letters[] = {'!', '.', 'k', 'u', 'g', 'H'};
@@ -213,6 +223,8 @@ void page_columns_plan(struct page_columns *c, const struct page_out *o)
 	add_items(c, "stack_node", o->tree->nr_stacks, nodes, stack_node);
 	add_items(c, "frame_name", frames, o->strings.strs.nr, name);
 	add_items(c, "frame_dso", frames, o->strings.strs.nr, dso);
+	add_items(c, "frame_file", frames, o->strings.strs.nr, file);
+	add_items(c, "frame_line", frames, UINT32_MAX, line);
 	add_items(c, "frame_kind", frames, UINT8_MAX, kind_of);
 	add_rows(c, o, "dt", p->nr_wide ? PAGE_WIDE : p->max_dt, dt);
 	add(c, (struct page_column){"dt_wide", PAGE_F64, p->nr_wide, 0, NULL, dt_wide});

@@ -135,16 +135,20 @@ static void put_summary(struct json_put *j, const struct page_feed *p, const str
 	json_put_u64(j, "filtered", s->nr_filtered);
 }
 
-/* Name and file of each row of the report. */
+/* Name, file and source of each row of the report. */
 enum clew_err page_head_names(struct page_out *o)
 {
 	uint32_t nr = report_feed_nr_groups(o->feed);
 	struct buf b = {0};
+	const char *source;
 	bool ok = true;
 
 	o->names = mem_calloc(nr + 1u, sizeof(*o->names));
 	o->dsos = mem_calloc(nr + 1u, sizeof(*o->dsos));
-	ok = o->names && o->dsos && intern_str(&o->strings, "") != INTERN_FAILED;
+	o->files = mem_calloc(nr + 1u, sizeof(*o->files));
+	o->lines = mem_calloc(nr + 1u, sizeof(*o->lines));
+	ok = o->names && o->dsos && o->files && o->lines &&
+	     intern_str(&o->strings, "") != INTERN_FAILED;
 	for (uint32_t i = 0; i < nr && ok; i++) {
 		uint32_t frame = report_feed_group_frame(o->feed, i);
 		struct report_frame_text t = report_feed_frame(o->feed, frame);
@@ -153,7 +157,10 @@ enum clew_err page_head_names(struct page_out *o)
 		report_feed_frame_name(o->feed, frame, &b);
 		o->names[i] = intern_str(&o->strings, t.sym ? t.sym : buf_cstr(&b));
 		o->dsos[i] = intern_str(&o->strings, t.dso);
-		ok = o->names[i] != INTERN_FAILED && o->dsos[i] != INTERN_FAILED;
+		if (report_feed_frame_source(o->feed, frame, &source, &o->lines[i]))
+			o->files[i] = intern_str(&o->strings, source);
+		ok = o->names[i] != INTERN_FAILED && o->dsos[i] != INTERN_FAILED &&
+		     o->files[i] != INTERN_FAILED;
 	}
 	ok &= !b.is_failed;
 	buf_done(&b);

@@ -95,6 +95,7 @@ struct page_out {
 	struct page_gzip *gzip;
 	struct intern strings;  /* of the head */
 	uint32_t *names, *dsos; /* by group */
+	uint32_t *files, *lines; /* of its source; 0: unknown */
 	uint64_t last_time;     /* of the row before, while times are written */
 	struct buf bytes;       /* of a column, not yet packed */
 	struct progress *progress;

@@ -80,6 +80,8 @@ enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 	intern_done(&o.strings);
 	mem_free(o.names);
 	mem_free(o.dsos);
+	mem_free(o.files);
+	mem_free(o.lines);
 	buf_done(&o.bytes);
 	return err;
 }
