@@ -348,6 +348,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{0, "json", NULL, "one JSON document", CLI_FLAG, &a->is_json},
 		{0, "html", "FILE", "a page for a browser, in one file: flame graph, call tree, timeline and tables, filtered by time, thread and more",
 		 CLI_STRING, &a->html},
+		REPORT_MAX_SAMPLES_OPTION(a),
 		{0, "folded", NULL, "one line per call path, for flame graphs", CLI_FLAG, &a->is_folded},
 		{0, "period", NULL, "with --folded: periods instead of sample counts", CLI_FLAG, &a->by_period},
 		{0, "stdio-color", "WHEN", "always, never or auto (on a terminal)", CLI_STRING, &a->color},

@@ -34,8 +34,9 @@ struct report_args {
 	bool by_period; /* --folded: periods, not samples */
 	bool ignored;   /* of options accepted only for perf */
 	const char *color;
-	const char *html; /* --html: the file to write; NULL: no page */
-	char *joined;     /* owned: the one word made of two */
+	const char *html;     /* --html: the file to write; NULL: no page */
+	uint64_t max_samples; /* of a page; 0: the default */
+	char *joined;         /* owned: the one word made of two */
 };
 
 /** argv is permuted. @return the exit status where the command is to end now, else -1. Free
@@ -51,5 +52,11 @@ int report_args_set_max_stack(void *args, const char *arg, bool is_negated);
 
 /** Make feed.sort of the default keys and the asked ones. */
 void report_args_set_sort(struct report_args *a, bool is_by_branch);
+
+/* clang-format off */
+#define REPORT_MAX_SAMPLES_OPTION(a)                                                                \
+	{0, "max-samples", "N", "of a page: merge samples of a kind in bins of time if there are more (default 4000000)", \
+	 CLI_UINT, &(a)->max_samples}
+/* clang-format on */
 
 #endif

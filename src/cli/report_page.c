@@ -66,6 +66,7 @@ enum clew_err report_page_write(struct report_page *p, const struct report_args 
 	char cut[160];
 
 	opts.is_trace = a->itrace.events != NULL;
+	opts.max_samples = a->max_samples ? a->max_samples : 4000000;
 	opts.is_served = p->memory != NULL;
 	if (end->code != CLEW_OK) {
 		snprintf(cut, sizeof(cut),

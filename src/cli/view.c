@@ -45,6 +45,7 @@ static int parse(struct view *v, int argc, char **argv)
 		{0, "port", "N", "listen there (default: a port that is free)", CLI_CALL, &v->port, set_port},
 		{0, "max-stack", "N", "take N frames of each chain (default 1024)", CLI_CALL, a, report_args_set_max_stack},
 		{0, "inline", NULL, "show inlined functions as separate frames", CLI_FLAG, &a->feed.has_inlines},
+		REPORT_MAX_SAMPLES_OPTION(a),
 		{'q', "quiet", NULL, "no notes", CLI_FLAG, &a->is_quiet},
 		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
 		{0, "itrace", "[OPTS]", "events to make of the trace, as in clew report", CLI_CALL, &a->itrace, cli_itrace_set, true},

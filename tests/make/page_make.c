@@ -11,8 +11,8 @@
  *
  * Samples of a busy service, for pages with many of them: STACKS different stacks of functions of
  * LIBRARY (their addresses in hex, one a line), some much more frequent than others; 64 threads of
- * 8 processes on 8 CPUs, which keep a thread for some samples; a fifth of them in the kernel. What
- * is written stays small in memory, however long.
+ * 8 processes on 8 CPUs, which keep to a CPU for some samples and mostly come back to it; each
+ * process has stacks of its own; a fifth end in the kernel. Memory does not grow with SAMPLES.
  */
 
 enum { MAX_FUNCTIONS = 4096, MAX_DEPTH = 40, NR_CPUS = 8, NR_THREADS = 64, ROUND = 4096 };
@@ -91,17 +91,23 @@ static void describe(struct perf_build *b, const char *library, uint32_t kernel_
 }
 
 /* Each CPU samples each millisecond, with the jitter of timers. */
-static void sample(struct perf_build *b, const struct stack *s, uint64_t time, uint32_t cpu)
+static void sample(struct perf_build *b, const struct stack *stacks, uint32_t nr_stacks, uint64_t i)
 {
 	static uint32_t thread_of[NR_CPUS];
-	struct perf_sample p = {.time = time, .cpu = cpu, .period = 1000000, .tid = 1000};
-	bool is_kernel = s->chain[0] == (uint64_t)-128;
+	enum { EACH = 1000000 / NR_CPUS };
+	struct perf_sample p = {.cpu = (uint32_t)(i % NR_CPUS), .period = 1000000};
+	const struct stack *s;
+	uint32_t thread;
 
 	if (splitmix_below(&state, 8) == 0)
-		thread_of[cpu] = skewed(NR_THREADS);
-	p.tid += thread_of[cpu];
-	p.pid = 1000 + thread_of[cpu] / 8 * 8;
-	p.misc = is_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+		thread_of[p.cpu] = skewed(NR_THREADS / NR_CPUS) * NR_CPUS +
+				   (splitmix_below(&state, 16) ? p.cpu : skewed(NR_CPUS));
+	thread = thread_of[p.cpu];
+	s = &stacks[skewed(skewed(nr_stacks / 8) + 1) * 8 + thread / 8];
+	p.time = 1000000000000 + i * EACH + splitmix_below(&state, EACH);
+	p.tid = 1000 + thread;
+	p.pid = 1000 + thread / 8 * 8;
+	p.misc = s->chain[0] == (uint64_t)-128 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
 	p.ip = s->chain[1];
 	p.callchain = (struct perf_words){.data = (const uint8_t *)s->chain, .nr = s->nr};
 	perf_build_sample(b, 0, &p);
@@ -123,7 +129,7 @@ int main(int argc, char **argv)
 
 	while (nr_functions < MAX_FUNCTIONS && scanf("%" SCNx64, &address) == 1)
 		functions[nr_functions++] = address;
-	if (!nr_stacks || !stacks || !nr_functions)
+	if (nr_stacks < 16 || !stacks || !nr_functions)
 		return 2;
 	for (uint32_t i = 0; i < nr_stacks; i++)
 		make_stack(&stacks[i], 200);
@@ -131,10 +137,7 @@ int main(int argc, char **argv)
 	perf_build_event(&b, &attr, "cpu-clock", (uint64_t[]){7}, 1);
 	describe(&b, argv[1], 200);
 	for (uint64_t i = 0; i < nr; i++) {
-		uint64_t time = 1000000000000 + i * (1000000 / NR_CPUS) +
-				splitmix_below(&state, 1000000 / NR_CPUS);
-
-		sample(&b, &stacks[skewed(nr_stacks)], time, (uint32_t)(i % NR_CPUS));
+		sample(&b, stacks, nr_stacks, i);
 		if (i % ROUND != ROUND - 1)
 			continue;
 		perf_build_round(&b);

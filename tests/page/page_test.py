@@ -112,6 +112,52 @@ def many():
     tap.check(os.path.getsize(path) <= 8 * nr + EMPTY_BYTES, "at most 8 bytes a sample, besides the page itself", os.path.getsize(path))
 
 
+def merged():
+    """More samples than the bound: entries of a kind and a bin of time; nothing else changes."""
+    recording = os.path.join(WORK, "many.data")
+    want, want_nr, want_weight = rows(recording)
+    whole, columns = unpack.unpack(page(recording, "whole")[0])
+    threads = {t[1]: i for i, t in enumerate(whole["threads"])}
+    for bound in (70_000, 20_000):
+        path, run = page(recording, "merged", "--max-samples", str(bound))
+        head, c = unpack.unpack(path)
+        unpack.check(head, c)
+        got, nr, weight = unpack.sums(head, c)
+        tap.check(bound / 3 < len(c["dt"]) <= bound and 0 < head["resolution"] < head["duration"], f"at most {bound} entries, in bins of time", (len(c["dt"]), head["resolution"]))
+        tap.check((nr, weight) == (want_nr, want_weight) and (bound < 50_000 or not differ(got, want)), "sums do not change", [nr, want_nr, *differ(got, want)[:5]])
+        mine = {t[1]: i for i, t in enumerate(head["threads"])}
+        parts = [unpack.sums(h, d, keep=lambda i, _: d["thread"][i] == m[1001])[1] for h, d, m in ((whole, columns, threads), (head, c, mine))]
+        tap.check(parts[0] == parts[1] > 0, "nor do those of a thread", parts)
+        bins = {}
+        time = 0
+        for i, d in enumerate(c["dt"]):
+            time += d
+            kind = (time // head["resolution"], c["thread"][i], c["stack"][i], unpack.of(head, c, "cpu")[i])
+            bins[kind] = bins.get(kind, 0) + 1
+        tap.check(max(bins.values()) == 1, "one entry for each kind in a bin", max(bins.values()))
+        finer = {}
+        time = 0
+        for i, d in enumerate(columns["dt"]):
+            time += d
+            finer[(2 * time // head["resolution"], columns["thread"][i], columns["stack"][i], columns["cpu"][i])] = 1
+        tap.check(bound < 50_000 or len(finer) > bound, "half the bin would leave more than the bound", len(finer))
+        with open(path, "rb") as a, open(page(recording, "again", "--max-samples", str(bound))[0], "rb") as b:
+            tap.check(a.read() == b.read(), "the same bytes again")
+
+
+def rare():
+    recording, nr = os.path.join(WORK, "rare.data"), 250_000
+    page_data.many(PAGE_MAKE, WORK, recording, nr, 3000)
+    whole = unpack.unpack(page(recording, "whole")[0])
+    head, c = unpack.unpack(page(recording, "rare", "--max-samples", "40000")[0])
+    unpack.check(head, c)
+    nodes = len(c["node_parent"]), len(whole[1]["node_parent"])
+    tap.check(head["small"] > 1000 and nodes[0] < nodes[1] - head["small"] / 2, "rare nodes of a large tree are one child of their callers", (head["small"], nodes))
+    got, want = unpack.sums(head, c), unpack.sums(*whole)
+    small = [v for n, v in got[0].items() if n[0] == "(small)"]
+    tap.check(got[1:] == want[1:] and small and sum(v[0] for v in got[0].values()) == sum(v[0] for v in want[0].values()), "and their sums are those of what they stand for", (got[1:], want[1:], small))
+
+
 def refusals(recording, work):
     def is_refused(name, status, *options):
         path = os.path.join(work, "no.html")
@@ -153,6 +199,8 @@ def main():
     bytes_of(recording, page_data.empty(WORK))
     hostile(WORK)
     many()
+    merged()
+    rare()
     refusals(recording, WORK)
     damaged(recording, WORK)
     tap.done()

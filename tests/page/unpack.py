@@ -61,18 +61,18 @@ def check(head, c):
     assert all(s < nodes for s in c["stack"])
     if "thread" in c:
         assert all(t < len(head["threads"]) for t in c["thread"])
-    assert len({len(c[n]) for n in ("dt", "stack", "thread", "cpu", "weight", "event", "cgroup") if n in c}) == 1
+    assert len({len(c[n]) for n in ("dt", "stack", "thread", "cpu", "weight", "event", "cgroup", "nr") if n in c}) == 1
 
 
 def sums(head, c, event=0, keep=lambda i, time: True):
     """{(function, file): [self, total]}, the number and weight of samples: the page's counting again."""
-    n, nodes, stack, weight, events = len(c["dt"]), len(c["node_parent"]), c["stack"], of(head, c, "weight"), of(head, c, "event")
+    n, nodes, stack, weight, events, many = len(c["dt"]), len(c["node_parent"]), c["stack"], of(head, c, "weight"), of(head, c, "event"), of(head, c, "nr")
     own, total, nr, time, wide = [0] * nodes, [0] * nodes, 0, int(head["start"]), iter(c.get("dt_wide", ()))
     for i in range(n):
         time += c["dt"][i] if c["dt"][i] != 0xFFFFFFFF else int(next(wide))
         if events[i] == event and keep(i, time):
             own[stack[i]] += int(weight[i])
-            nr += 1
+            nr += many[i]
     out = {}
     for i in range(nodes - 1, -1, -1):
         total[i] += own[i]

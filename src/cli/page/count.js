@@ -30,14 +30,14 @@ function count(p, s) {
 	const lo = s.is_whole ? 0 : lower(p.time, s.from), hi = s.is_whole ? p.n : lower(p.time, s.to + 1);
 	const threads = s.threads || new Uint8Array(p.th.length).fill(1), stacks = stacks_kept(p, s);
 	const groups = Uint8Array.from(p.cgroups, (c) => s.cgroup < 0 || in_cgroup(c, p.cgroups[s.cgroup]) ? 1 : 0);
-	const {thread, cgroup, event, stack, weight} = p;
+	const {thread, cgroup, event, stack, weight} = p, many_of = p.nr;
 	let nr = 0;
 	for (let i = lo; i < hi; i++)
 		if (threads[thread[i]] && groups[cgroup[i]] !== 0 && event[i] === s.event && stacks[stack[i]]) {
 			self[stack[i]] += weight[i];
 			of_thread[thread[i]] += weight[i];
-			nr_thread[thread[i]]++;
-			nr++;
+			nr_thread[thread[i]] += many_of[i];
+			nr += many_of[i];
 		}
 	for (let i = nodes - 1; i > 0; i--) {
 		total[i] += self[i];

@@ -59,7 +59,7 @@ function check(p) {
 	const n = p.dt.length, nodes = p.node_parent.length, frames = p.frame_name.length;
 	const need = (ok, what) => { if (!ok) throw new Error(what); };
 	const below = (a, most, what) => { for (let i = 0; i < a.length; i++) if (a[i] >= most) throw new Error(what); };
-	for (const c of ['thread', 'cpu', 'event', 'cgroup', 'weight', 'stack'])
+	for (const c of ['thread', 'cpu', 'event', 'cgroup', 'weight', 'nr', 'stack'])
 		need(!p[c] || p[c].length === n, c + ' has another length');
 	need(p.node_frame.length === nodes && p.frame_dso.length === frames && p.frame_kind.length === frames && p.frame_file.length === frames && p.frame_line.length === frames, 'tables differ in length');
 	for (let i = 1; i < nodes; i++) { // it is stored as how far above the caller stands
@@ -84,7 +84,7 @@ function prepare(p) {
 	for (let i = 0, t = 0, w = 0; i < n; i++)
 		p.time[i] = t += p.dt[i] === UNKNOWN ? wide[w++] : p.dt[i];
 	p.end = Math.max(p.duration, n ? p.time[n - 1] : 0, 1);
-	for (const c of ['thread', 'cpu', 'event', 'cgroup', 'weight']) {
+	for (const c of ['thread', 'cpu', 'event', 'cgroup', 'weight', 'nr']) {
 		const v = p.same[c], type = c === 'weight' ? Float64Array : Uint32Array;
 		if (!p[c]) p[c] = new type(n).fill(v);
 	}

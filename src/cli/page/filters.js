@@ -9,7 +9,7 @@ function threads_menu(p, s, on) {
 			const now = chosen().slice();
 			now[i] = e.target.checked ? 1 : 0;
 			on.threads(now);
-		}}), el('span', {className: 'name', textContent: thread_name(p, i)}), el('span', {className: 'count', textContent: percent(p.thread_nr[i], p.n)}))));
+		}}), el('span', {className: 'name', textContent: thread_name(p, i)}), el('span', {className: 'count', textContent: percent(p.thread_nr[i], p.samples)}))));
 		return found;
 	};
 	const set = (only) => {

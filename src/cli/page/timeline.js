@@ -5,7 +5,7 @@ function make_lanes(p) {
 	const lanes = [], cpus = new Uint8Array(65536), nr = new Float64Array(p.th.length), pids = new Map();
 	for (let i = 0; i < p.n; i++) {
 		if (p.cpu[i] < 65535) cpus[p.cpu[i]] = 1;
-		nr[p.thread[i]]++;
+		nr[p.thread[i]] += p.nr[i];
 	}
 	const known = Array.from(cpus.keys()).filter((c) => cpus[c]);
 	p.lane_of_cpu = new Int32Array(65536).fill(-1);
@@ -46,8 +46,8 @@ function make_bins(p, s, w) {
 		if (p.event[i] !== s.event) continue;
 		const x = Math.min((p.time[i] - s.shown_from) * scale | 0, nr - 1), k = p.node_level[p.stack[i]];
 		const a = p.cpu[i] < 65535 ? p.lane_of_cpu[p.cpu[i]] : -1, b = p.lane_of_thread[p.thread[i]];
-		if (a >= 0) bins[(a * nr + x) * 6 + k]++;
-		if (b >= 0) bins[(b * nr + x) * 6 + k]++;
+		if (a >= 0) bins[(a * nr + x) * 6 + k] += p.nr[i];
+		if (b >= 0) bins[(b * nr + x) * 6 + k] += p.nr[i];
 	}
 	// The height of a full lane: what the densest bins have, but for outliers.
 	const sums = [];

@@ -35,6 +35,7 @@ struct page_opts {
 	const char *cut; /* a damaged or truncated recording: the sentence; NULL: it is whole */
 	bool is_trace;   /* samples were made of hardware trace */
 	bool is_served;  /* with PAGE_SERVED_POLICY */
+	uint64_t max_samples; /* more are merged, as are nodes of a tree of half as many */
 	struct progress *progress;
 };
 

@@ -145,39 +145,51 @@ static uint64_t stack_node(struct page_out *o, uint64_t i)
 	return o->tree->stacks[i];
 }
 
+static bool nr(struct page_out *o, const struct page_row *r, uint64_t *ret)
+{
+	(void)o;
+	*ret = r->nr;
+	return true;
+}
+
+static bool is_small(const struct page_out *o, uint64_t i)
+{
+	return i > report_feed_nr_groups(o->feed);
+}
+
 static uint64_t name(struct page_out *o, uint64_t i)
 {
+	if (is_small(o, i))
+		return o->small_name;
 	return i ? o->names[i - 1] : 0;
 }
 
 static uint64_t dso(struct page_out *o, uint64_t i)
 {
-	return i ? o->dsos[i - 1] : 0;
+	return i && !is_small(o, i) ? o->dsos[i - 1] : 0;
 }
 
 static uint64_t file(struct page_out *o, uint64_t i)
 {
-	return i ? o->files[i - 1] : 0;
+	return i && !is_small(o, i) ? o->files[i - 1] : 0;
 }
 
 static uint64_t line(struct page_out *o, uint64_t i)
 {
-	return i ? o->lines[i - 1] : 0;
+	return i && !is_small(o, i) ? o->lines[i - 1] : 0;
 }
 
 static uint64_t kind_of(struct page_out *o, uint64_t i)
 {
-	static const char letters[] = {'!', '.', 'k', 'u', 'g', 'H'};
 	enum { INLINED = 6, UNNAMED = 0x80 };
 	struct report_frame_text t;
-	uint64_t kind = 0;
 
 	if (!i)
 		return 0;
+	if (is_small(o, i))
+		return (i - 1 - report_feed_nr_groups(o->feed)) | UNNAMED;
 	t = report_feed_frame(o->feed, report_feed_group_frame(o->feed, (uint32_t)i - 1));
-	for (unsigned int k = 0; k < sizeof(letters); k++)
-		kind = letters[k] == t.level ? k : kind;
-	return kind | (t.is_inlined ? 1 << INLINED : 0) | (t.sym ? 0 : UNNAMED);
+	return page_level_of(t.level) | (t.is_inlined ? 1 << INLINED : 0) | (t.sym ? 0 : UNNAMED);
 }
 
 static enum page_kind kind_for(uint64_t max)
@@ -214,9 +226,10 @@ static void add_rows(struct page_columns *c, const struct page_out *o, const cha
 void page_columns_plan(struct page_columns *c, const struct page_out *o)
 {
 	struct page_feed *p = o->page;
-	uint64_t nodes = o->tree->tree.nodes.nr, frames = report_feed_nr_groups(o->feed) + 1ull;
+	uint64_t nodes = o->tree->tree.nodes.nr, frames = 1;
 	bool has_no_cpu = p->nr_without_cpu > 0;
 
+	frames += report_feed_nr_groups(o->feed) + (o->tree->nr_small ? PAGE_NR_SMALL : 0);
 	*c = (struct page_columns){0};
 	add_items(c, "node_parent", nodes, nodes, parent);
 	add_items(c, "node_frame", nodes, frames, frame);
@@ -239,6 +252,8 @@ void page_columns_plan(struct page_columns *c, const struct page_out *o)
 		add_rows(c, o, "cgroup", p->cgroups.strs.nr, cgroup);
 	if (p->nr && p->min_weight != p->max_weight)
 		add_rows(c, o, "weight", p->max_weight, weight);
+	if (p->max_nr > 1)
+		add_rows(c, o, "nr", p->max_nr, nr);
 }
 
 static enum clew_err put_column(struct page_out *o, const struct page_column *c)

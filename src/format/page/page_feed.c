@@ -132,11 +132,11 @@ static void note_range(struct page_feed *p, const struct page_row *r)
 		p->max_weight = r->weight;
 	if (r->weight < p->min_weight)
 		p->min_weight = r->weight;
-	p->sum_of[r->event] += r->weight;
-	p->nr_of[r->event]++;
-	p->nr_timeless += r->is_timeless;
+	if (r->nr > p->max_nr)
+		p->max_nr = r->nr;
 }
 
+/* In the order of rows: the same, whether they are measured once or again. */
 static void note_gap(struct page_feed *p, uint64_t ns)
 {
 	if (ns >= PAGE_WIDE)
@@ -145,10 +145,35 @@ static void note_gap(struct page_feed *p, uint64_t ns)
 		p->max_dt = ns;
 }
 
+enum clew_err page_rows_measure(struct page_feed *p)
+{
+	uint64_t nr = p->nr, last = p->first;
+	size_t n;
+
+	p->differs_cpu = p->differs_cgroup = p->differs_event = p->differs_thread = false;
+	p->max_weight = p->nr_without_cpu = p->max_cpu = p->max_nr = 0;
+	p->min_weight = UINT64_MAX;
+	p->nr_wide = p->max_dt = p->nr = 0;
+	for (uint64_t at = 0; at < nr; at += n) {
+		p->nr = nr;
+		n = page_rows_read(p, at);
+		if (!n)
+			return CLEW_OS;
+		p->nr = at;
+		for (size_t i = 0; i < n; i++, p->nr++) {
+			note_range(p, &p->rows[i]);
+			note_gap(p, p->rows[i].time - last);
+			last = p->rows[i].time;
+		}
+	}
+	return CLEW_OK;
+}
+
 enum clew_err page_feed_sample(void *page, const struct ana_event *e, uint32_t node)
 {
 	struct page_feed *p = page;
-	struct page_row r = {.time = p->last, .weight = e->period, .node = node, .cpu = e->cpu};
+	struct page_row r = {
+		.time = p->last, .weight = e->period, .node = node, .cpu = e->cpu, .nr = 1};
 
 	r.thread = thread_of(p, e);
 	if (r.thread == PAGE_NONE)
@@ -163,6 +188,10 @@ enum clew_err page_feed_sample(void *page, const struct ana_event *e, uint32_t n
 		p->last = r.time = e->time.ns;
 	}
 	note_range(p, &r);
+	p->sum_of[r.event] += r.weight;
+	p->nr_of[r.event]++;
+	p->nr_timeless += r.is_timeless;
+	p->nr_samples++;
 	p->nr++;
 	p->rows[p->nr_waiting++] = r;
 	return p->nr_waiting == PAGE_BATCH ? page_rows_flush(p) : CLEW_OK;

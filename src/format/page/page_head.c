@@ -32,6 +32,7 @@ static void put_same(struct json_put *j, const struct page_feed *p)
 	json_put_u64(j, "event", p->same.event);
 	json_put_u64(j, "cgroup", p->same.cgroup);
 	json_put_u64(j, "weight", p->same.weight);
+	json_put_u64(j, "nr", 1);
 	json_close(j, '}');
 }
 
@@ -121,16 +122,20 @@ static void put_notes(struct json_put *j, const struct ana_summary *s)
 	buf_done(&b);
 }
 
-static void put_summary(struct json_put *j, const struct page_feed *p, const struct ana_summary *s)
+static void put_summary(struct json_put *j, const struct page_out *o, const struct ana_summary *s)
 {
+	const struct page_feed *p = o->page;
 	struct buf start = {0};
 
 	buf_dec(&start, p->first, 0, ' ');
 	json_put_string(j, "start", buf_cstr(&start)); /* a number of JavaScript has 53 bits */
 	buf_done(&start);
 	json_put_u64(j, "duration", p->last - p->first);
-	json_put_bool(j, "has_times", p->nr_timeless < p->nr);
-	json_put_u64(j, "samples", p->nr);
+	json_put_bool(j, "has_times", p->nr_timeless < p->nr_samples);
+	json_put_u64(j, "samples", p->nr_samples);
+	json_put_u64(j, "resolution",
+		     p->bin_ns < p->last - p->first ? p->bin_ns : p->last - p->first);
+	json_put_u64(j, "small", o->tree->nr_small);
 	json_put_u64(j, "lost", s->nr_lost);
 	json_put_u64(j, "filtered", s->nr_filtered);
 }
@@ -149,6 +154,8 @@ enum clew_err page_head_names(struct page_out *o)
 	o->lines = mem_calloc(nr + 1u, sizeof(*o->lines));
 	ok = o->names && o->dsos && o->files && o->lines &&
 	     intern_str(&o->strings, "") != INTERN_FAILED;
+	o->small_name = ok ? intern_str(&o->strings, "(small)") : 0;
+	ok &= o->small_name != INTERN_FAILED;
 	for (uint32_t i = 0; i < nr && ok; i++) {
 		uint32_t frame = report_feed_group_frame(o->feed, i);
 		struct report_frame_text t = report_feed_frame(o->feed, frame);
@@ -178,7 +185,7 @@ enum clew_err page_head_put(struct buf *to, struct page_out *o, const struct pag
 	json_put_string(&j, "title", opts->title);
 	json_put_string(&j, "cut", opts->cut);
 	json_put_bool(&j, "is_trace", opts->is_trace);
-	put_summary(&j, o->page, s);
+	put_summary(&j, o, s);
 	put_events(&j, o);
 	put_threads(&j, o->page);
 	put_strings(&j, "cgroups", &o->page->cgroups);

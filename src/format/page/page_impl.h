@@ -13,6 +13,7 @@ struct page_row {
 	uint64_t time; /* ns; not below that of the row before */
 	uint64_t weight;
 	uint32_t node, thread, cpu;
+	uint32_t nr; /* samples: more than one where they were merged */
 	uint16_t cgroup;
 	uint8_t event;
 	uint8_t is_timeless; /* its time is that of the row before */
@@ -50,7 +51,11 @@ struct page_feed {
 	int fd, os_errno;
 	struct page_row rows[PAGE_BATCH]; /* not yet written */
 	size_t nr_waiting;
-	uint64_t nr, first, last;      /* rows; times */
+	uint64_t nr, first, last; /* rows; times */
+	uint64_t nr_samples;
+	uint64_t bin_ns;  /* rows are of all samples of a kind in this time; 0: of each */
+	bool has_no_cpus; /* merged, too */
+	uint32_t max_nr;  /* samples of a row */
 	uint64_t nr_timeless, nr_wide; /* differences of times from PAGE_WIDE on */
 	uint64_t max_dt;               /* the largest below it */
 	uint64_t sum_of[PAGE_MAX_EVENTS + 1], nr_of[PAGE_MAX_EVENTS + 1];
@@ -74,6 +79,11 @@ struct page_feed {
 	uint64_t nr_more_records;
 };
 
+/** --- page_merge.c: samples of a kind, in bins of time, as one. --- */
+struct page_tree;
+/** The finest bins that leave @p max rows, if there are more. Sums do not change. */
+enum clew_err page_rows_merge(struct page_feed *p, const struct page_tree *tree, uint64_t max);
+
 /** --- page_tree.c: paths by row of the report, instead of by frame. --- */
 struct page_tree {
 	struct report_tree tree;
@@ -81,10 +91,19 @@ struct page_tree {
 	/* Nodes where stacks end, the most frequent first: small numbers are short. */
 	uint32_t *stacks, *stack_of; /* node by number; number by node */
 	uint32_t nr_stacks;
+	uint32_t nr_small; /* nodes that were too rare for one of their own */
 };
 enum clew_err page_tree_make(struct page_tree *t, const struct report_feed *f);
+/** If there are more than @p max nodes: those below 0.001 % of all samples become one child of
+ * their callers, with a frame that no group has (page_small_level()). */
+enum clew_err page_tree_prune(struct page_tree *t, struct page_feed *p, const struct report_feed *f,
+			      uint64_t max);
 /** Number the stacks of rows. CLEW_OS: page->os_errno. */
 enum clew_err page_tree_count(struct page_tree *t, struct page_feed *p);
+/** Frames from report_feed_nr_groups() on: "(small)", one for each level. */
+enum { PAGE_NR_SMALL = 6 };
+/** Level as the columns have it, of a frame's text. */
+unsigned int page_level_of(char letter);
 void page_tree_done(struct page_tree *t);
 
 /** --- page_columns.c --- */
@@ -93,11 +112,12 @@ struct page_out {
 	const struct report_feed *feed;
 	const struct page_tree *tree;
 	struct page_gzip *gzip;
-	struct intern strings;  /* of the head */
-	uint32_t *names, *dsos; /* by group */
+	struct intern strings;   /* of the head */
+	uint32_t *names, *dsos;  /* by group */
 	uint32_t *files, *lines; /* of its source; 0: unknown */
-	uint64_t last_time;     /* of the row before, while times are written */
-	struct buf bytes;       /* of a column, not yet packed */
+	uint32_t small_name;     /* of page_tree_prune()'s frames */
+	uint64_t last_time;      /* of the row before, while times are written */
+	struct buf bytes;        /* of a column, not yet packed */
 	struct progress *progress;
 };
 
@@ -131,6 +151,8 @@ enum clew_err page_columns_put(const struct page_columns *c, struct page_out *o)
  * page->os_errno. */
 size_t page_rows_read(struct page_feed *p, uint64_t from);
 enum clew_err page_rows_flush(struct page_feed *p);
+/** What differs among rows, and their largest numbers: all of it again. */
+enum clew_err page_rows_measure(struct page_feed *p);
 
 /** --- page_head.c --- */
 /** Texts of all frames: before the columns are planned. */

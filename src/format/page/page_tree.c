@@ -19,6 +19,106 @@ enum clew_err page_tree_make(struct page_tree *t, const struct report_feed *f)
 	return err == CLEW_LIMIT ? CLEW_NO_MEMORY : err; /* it is no larger than the other */
 }
 
+unsigned int page_level_of(char letter)
+{
+	static const char letters[PAGE_NR_SMALL] = {'!', '.', 'k', 'u', 'g', 'H'};
+
+	for (unsigned int i = 0; i < PAGE_NR_SMALL; i++) {
+		if (letters[i] == letter)
+			return i;
+	}
+	return 0;
+}
+
+/* Samples below each node. */
+static enum clew_err sum_up(const struct page_tree *t, struct page_feed *p, uint64_t *sums)
+{
+	size_t n;
+
+	for (uint64_t at = 0; at < p->nr; at += n) {
+		n = page_rows_read(p, at);
+		if (!n)
+			return CLEW_OS;
+		for (size_t i = 0; i < n; i++)
+			sums[t->node_of[p->rows[i].node]]++;
+	}
+	for (size_t i = t->tree.nodes.nr; i-- > 1;)
+		sums[t->tree.nodes.data[i].parent] += sums[i];
+	return CLEW_OK;
+}
+
+/** The smaller tree, and where the larger one's nodes are in it. */
+struct pruned {
+	struct report_tree tree;
+	uint32_t *node_of, *caller_of; /* caller_of: of what is small, that which is not */
+};
+
+static enum clew_err prune_one(struct pruned *to, const struct page_tree *t,
+			       const struct report_feed *f, uint32_t i, bool is_small)
+{
+	const struct report_node *n = &t->tree.nodes.data[i];
+	uint32_t groups = report_feed_nr_groups(f), frame = n->frame;
+	enum clew_err err;
+
+	to->caller_of[i] = to->caller_of[n->parent];
+	if (is_small) {
+		struct report_frame_text text =
+			report_feed_frame(f, report_feed_group_frame(f, n->frame));
+
+		frame = groups + page_level_of(text.level);
+	}
+	err = report_tree_child(&to->tree, to->caller_of[n->parent], frame, &to->node_of[i]);
+	if (!is_small)
+		to->caller_of[i] = to->node_of[i];
+	return err;
+}
+
+static enum clew_err prune(struct page_tree *t, struct pruned *to, const struct report_feed *f,
+			   const uint64_t *sums)
+{
+	enum { LEAST = 100000 };
+	size_t nr = t->tree.nodes.nr, nr_nodes = report_feed_tree(f)->nodes.nr;
+	enum clew_err err = report_tree_init(&to->tree, t->tree.limit);
+
+	for (uint32_t i = 1; i < nr && err == CLEW_OK; i++) {
+		bool is_small = sums[i] < sums[0] / LEAST;
+
+		t->nr_small += is_small;
+		err = prune_one(to, t, f, i, is_small);
+	}
+	for (size_t i = 0; i < nr_nodes && err == CLEW_OK; i++)
+		t->node_of[i] = to->node_of[t->node_of[i]];
+	return err;
+}
+
+enum clew_err page_tree_prune(struct page_tree *t, struct page_feed *p, const struct report_feed *f,
+			      uint64_t max)
+{
+	size_t nr = t->tree.nodes.nr;
+	struct pruned to = {0};
+	uint64_t *sums;
+	enum clew_err err;
+
+	if (nr <= max)
+		return CLEW_OK;
+	sums = mem_calloc(nr, sizeof(*sums));
+	to.node_of = mem_calloc(nr, sizeof(*to.node_of));
+	to.caller_of = mem_calloc(nr, sizeof(*to.caller_of));
+	err = sums && to.node_of && to.caller_of ? sum_up(t, p, sums) : CLEW_NO_MEMORY;
+	if (err == CLEW_OK)
+		err = prune(t, &to, f, sums);
+	if (err == CLEW_OK) {
+		report_tree_done(&t->tree);
+		t->tree = to.tree;
+	} else {
+		report_tree_done(&to.tree);
+	}
+	mem_free(sums);
+	mem_free(to.node_of);
+	mem_free(to.caller_of);
+	return err == CLEW_LIMIT ? CLEW_NO_MEMORY : err;
+}
+
 struct stack {
 	uint64_t nr;
 	uint32_t node;
