@@ -233,6 +233,43 @@ def hostile(b):
     tap.check(b.js("return window.hacked ?? null") is None and any("Content Security Policy" in m for m in log), "what is put into the file by hand does not run", log)
 
 
+def intervals(b):
+    b.open(page(page_data.switched(WORK), "switched"), "#view=5")
+    row = b.js("return [...document.querySelectorAll('#view tbody tr')].map((r) => [...r.children].map((c) => c.textContent))")
+    tap.check(len(row) == 1 and [x.replace("\u2009", " ") for x in row[0][2:6]] == ["5", "3", "6.0 \u00b5s", "1.0 \u00b5s"], "threads: samples, switches, how long they ran and waited", row)
+    said = b.js("return interval_text(clewPage.p, interval_at(clewPage.p, 0, 1500))").replace("\u2009", " ")
+    tap.check(said == ", waiting for a CPU for 1.0 \u00b5s", "the timeline says what a thread did", said)
+    legend = b.js("return document.getElementById('legend').textContent")
+    tap.check("running" in legend and "waiting for a CPU" in legend and not b.console(), "and what its strips mean", legend)
+    x, y, width, _ = b.box("#time")
+    lane = b.js("return clewPage.p.lanes.findIndex((l) => l.thread === 0)")
+    at = x + 168 + (width - 178) * 3000 / 12000
+    acts = [{"type": "pointerMove", "duration": 0, "x": int(at), "y": int(y + 18 * lane + 9)}] + [{"type": t, "button": 0} for t in ("pointerDown", "pointerUp", "pointerDown", "pointerUp")]
+    b.do("POST", "/actions", {"actions": [{"type": "pointer", "id": "m", "parameters": {"pointerType": "mouse"}, "actions": acts}]})
+    tap.check(b.js("return [clewPage.s.from, clewPage.s.to]") == [2000, 4000], "a double click selects the interval", b.js("return [clewPage.s.from, clewPage.s.to]"))
+
+
+def traced(b):
+    """Calls one after the other, and time as the weight: of a stepped program."""
+    data = os.path.join(WORK, "traced.data")
+    if subprocess.run([CLEW, "record", "-q", "-e", "soft_pt//u", "-o", data, "--", "/bin/true"], env=ENV, capture_output=True, check=False).returncode:
+        tap.skip("calls of a traced program", "nothing can be stepped here")
+        return
+    path = os.path.join(OUT, "traced.html")
+    clew("-i", data, "--itrace=i1usg", "--html", path, "-q")
+    b.open(path)
+    lane = b.js("""const p = clewPage.p, s = clewPage.s; let i = 1; while (i < p.n - 3 && p.time[i + 1] - p.time[i] > 3e5) i++;
+        s.shown_from = p.time[i] - 1000; s.shown_to = p.time[i + 1] + 1000; clewPage.set({});
+        return [document.getElementById('calls').hidden, p.calls && p.calls.slices.length, p.calls && p.calls.slices.every((c) => c.to >= c.from && c.depth >= 0)]""")
+    tap.check(lane[0] is False and lane[1] > 2 and lane[2], "below a millisecond: calls as slices", lane)
+    counted = b.js("return clewPage.count().all")
+    b.js("const w = document.getElementById('weight'); w.value = '1'; w.dispatchEvent(new Event('change'))")
+    timed = b.js("return [clewPage.count().all, clewPage.p.end, document.getElementById('weight-label').hidden, location.hash]")
+    tap.check(timed[0] != counted and 0.5 * timed[1] < timed[0] <= 1.001 * timed[1] and not timed[2] and "w=1" in timed[3], "the weight is instructions, or time", (counted, timed))
+    b.screenshot(os.path.join(OUT, "traced.png"))
+    tap.check(not b.console(), "no message in the console of the traced page", b.console())
+
+
 def sources(b):
     """A program with debug information: its functions' lines."""
     source, program = os.path.join(WORK, "lines.c"), os.path.join(WORK, "lines")
@@ -306,6 +343,8 @@ def main():
         walk(b, recording)
         keys(b, recording)
         sources(b)
+        intervals(b)
+        traced(b)
         hostile(b)
         states(b, recording)
         pictures(b, recording)

@@ -94,6 +94,22 @@ def empty(work):
     return write(work, "empty.data", Sampled(COMMON), b"", b"cpu-clock")
 
 
+OUT, PREEMPTED = 1 << 13, 1 << 14
+# Of a thread: (ns after START, what happened).
+SWITCHES = ((500, "in"), (2000, "preempted"), (3000, "in"), (5000, "out"), (9000, "in"), (12000, "out"))
+
+
+def switched(work):
+    """One thread with samples and switches, one with switches alone, and the idle task."""
+    event, records = Sampled(COMMON), b""
+    at = {"in": 0, "preempted": OUT | PREEMPTED, "out": OUT}
+    records += pm.comm(event, 100, b"busy") + pm.comm(event, 200, b"silent")
+    items = [(t, pm.record(14, event.sample_id(tid, START + t), at[what])) for tid in (100, 200, 0) for t, what in SWITCHES]
+    items += [(t, event.at(0x1000, (pm.CONTEXT_USER, 0x1000), 100, 100, START + t, 0, 1000)) for t in (1000, 1500, 4000, 10000, 13000)]
+    records += b"".join(r for _, r in sorted(items, key=lambda x: x[0]))
+    return write(work, "switched.data", event, records, b"cpu-clock")
+
+
 EVIL = [b"<img src=x onerror=window.hacked=1>", b"</script><script>window.hacked=2</script>", b"\xe2\x80\xaetxt.exe", b"--><svg onload=window.hacked=3>",
         b"\x1b[31m\xff\xc3(", b"long" * 15000, b"@DATA@ ${window.hacked=4} \\u0041", b"__proto__", b"' onclick='window.hacked=5"]
 

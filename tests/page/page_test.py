@@ -112,6 +112,20 @@ def many():
     tap.check(os.path.getsize(path) <= 8 * nr + EMPTY_BYTES, "at most 8 bytes a sample, besides the page itself", os.path.getsize(path))
 
 
+def intervals():
+    path, _ = page(page_data.switched(WORK), "switched")
+    head, c = unpack.unpack(path)
+    unpack.check(head, c)
+    ends, time = [], 0
+    for gap in c["iv_gap"]:
+        time += int(gap)
+        ends.append(time)
+    got = [(e - int(n), e, k, head["threads"][t][1]) for e, n, k, t in zip(ends, c["iv_length"], c["iv_kind"], c["iv_lane"])]
+    running, runnable, sleeping = 0, 1, 2
+    want = [(0, 1000, running), (1000, 2000, runnable), (2000, 4000, running), (4000, 8000, sleeping), (8000, 11000, running), (11000, 12000, sleeping)]
+    tap.check(got == [(*w, 100) for w in want], "what a thread did between its switches, from the first sample to the last", got)
+
+
 def merged():
     """More samples than the bound: entries of a kind and a bin of time; nothing else changes."""
     recording = os.path.join(WORK, "many.data")
@@ -199,6 +213,7 @@ def main():
     bytes_of(recording, page_data.empty(WORK))
     hostile(WORK)
     many()
+    intervals()
     merged()
     rare()
     refusals(recording, WORK)

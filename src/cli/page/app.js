@@ -13,13 +13,14 @@ async function main() {
 	lap('prepared');
 	p.first_event = Math.max(0, p.events.findIndex((e) => e.samples > 0));
 	const s = {from: 0, to: p.end, is_whole: true, shown_from: 0, shown_to: p.end, threads: null, cgroup: -1, level: -1, event: p.first_event, focus: -1, without: -1,
-		search: '', zoom: 0, frame: 0, view: 1, sort: {key: 'self', is_up: false}, is_inverted: false, opened: new Set()};
-	const event = () => p.events[s.event] || {unit: '', name: ''}, unit = () => event().unit;
+		search: '', zoom: 0, frame: 0, view: 1, sort: {key: 'self', is_up: false}, is_inverted: false, by_time: 0, opened: new Set()};
+	const event = () => p.events[s.event] || {unit: '', name: ''}, unit = () => s.by_time ? 'ns' : event().unit;
 	s.view = s.first_view = event().has_stacks || !p.n ? 1 : 4;
 	let c, found = null, flame = null, hovered = null;
 	document.title = 'clew: ' + clean(p.title);
 	$('title').textContent = cut(clean(p.title), 60);
 	p.lanes = make_lanes(p);
+	p.weight_time = p.is_trace && p.has_times ? time_weights(p) : p.weight;
 	lap('lanes');
 	from_fragment(p, s);
 
@@ -206,6 +207,7 @@ async function main() {
 	});
 	const levels = LEVELS.map((l, k) => k).filter((k) => p.kind.some((x, f) => f && x === k));
 	$('legend').append(...levels.map((k) => el('span', {}, el('i', {className: 'dot ' + LEVELS[k].css}), LEVELS[k].name)));
+	if (p.iv_to.length) $('legend').append(...INTERVALS.map((k) => el('span', {}, el('i', {className: 'dot ' + k.css}), k.name)));
 	$('level').append(new Option('all', -1), ...levels.map((k) => new Option(LEVELS[k].name, k)));
 	$('cgroup').append(new Option('all', -1), ...p.cgroups.map((g, i) => [clean(g), i]).filter(([g]) => g).sort().map(([g, i]) => new Option(cut(g, 80), i)));
 	$('cgroup-label').hidden = $('cgroup').length < 3;
@@ -218,6 +220,7 @@ async function main() {
 	if (p.lost) notice(`${many(p.lost)} samples or records were lost: the kernel could not write them in time. The numbers are of those that remain.`, 'warning');
 	if (p.n && !event().has_stacks) notice(`These ${p.is_trace ? 'events' : 'samples'} have no call stacks, so the flame graph is one level high: ${p.is_trace ? "'--itrace=i100usg' makes them of the trace" : "'clew record -g' records them"}.`);
 	if (p.resolution) notice(`These are ${many(p.samples)} samples: those of one kind in ${duration(p.resolution)} are counted together, so the time resolution is ${duration(p.resolution)}. Sums are exact.`);
+	if (p.more_intervals) notice(`${many(p.more_intervals)} short intervals are not shown: the timeline has the longest of what threads did.`);
 	if (p.small) notice(`${many(p.small)} nodes of the call tree have less than 0.001\u2009% of the samples each: they are one child "(small)" of their caller.`);
 	if (p.n && !p.has_times) notice('These samples have no times: there is no timeline.');
 	$('timeline').hidden = !p.n || !p.has_times;
@@ -228,6 +231,8 @@ async function main() {
 	$('cgroup').addEventListener('change', (e) => set({cgroup: Number(e.target.value)}));
 	$('level').addEventListener('change', (e) => set({level: Number(e.target.value)}));
 	$('event').addEventListener('change', (e) => set({event: Number(e.target.value), zoom: 0}));
+	$('weight-label').hidden = !p.is_trace || !p.has_times || !p.n;
+	$('weight').addEventListener('change', (e) => set({by_time: Number(e.target.value)}));
 	$('whole').addEventListener('click', on.whole);
 	$('theme').addEventListener('click', () => theme(!is_dark()));
 	$('threads-button').addEventListener('click', () => { if (toggle_menu('threads-menu', 'threads-button')) threads_menu(p, s, on); });

@@ -30,7 +30,7 @@ function count(p, s) {
 	const lo = s.is_whole ? 0 : lower(p.time, s.from), hi = s.is_whole ? p.n : lower(p.time, s.to + 1);
 	const threads = s.threads || new Uint8Array(p.th.length).fill(1), stacks = stacks_kept(p, s);
 	const groups = Uint8Array.from(p.cgroups, (c) => s.cgroup < 0 || in_cgroup(c, p.cgroups[s.cgroup]) ? 1 : 0);
-	const {thread, cgroup, event, stack, weight} = p, many_of = p.nr;
+	const {thread, cgroup, event, stack} = p, weight = s.by_time ? p.weight_time : p.weight, many_of = p.nr;
 	let nr = 0;
 	for (let i = lo; i < hi; i++)
 		if (threads[thread[i]] && groups[cgroup[i]] !== 0 && event[i] === s.event && stacks[stack[i]]) {
@@ -52,6 +52,20 @@ function count(p, s) {
 				ftotal[p.node_frame[i]] += total[i];
 		}
 	return {self, total, fself, ftotal, of_thread, nr_thread, nr, all: total[0]};
+}
+
+// How often each thread was switched to, and how long it ran and waited, in the selected time.
+function count_intervals(p, s) {
+	const nr = p.th.length, switches = new Float64Array(nr), ran = new Float64Array(nr), waited = new Float64Array(nr);
+	for (let i = lower(p.iv_to, s.from); i < p.iv_to.length; i++) {
+		const from = p.iv_to[i] - p.iv_length[i], time = Math.min(p.iv_to[i], s.to) - Math.max(from, s.from), t = p.iv_lane[i];
+		if (time < 0) continue;
+		if (p.iv_kind[i] === RUNNING) {
+			ran[t] += time;
+			if (from >= s.from) switches[t]++;
+		} else if (p.iv_kind[i] === RUNNABLE) waited[t] += time;
+	}
+	return {switches, ran, waited};
 }
 
 // --- search: on the data, so that what is too narrow to draw counts, too ---

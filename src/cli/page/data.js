@@ -14,6 +14,7 @@ const el = (tag, props, ...children) => {
 const LEVELS = [
 	{name: 'unknown', css: 'unknown', mark: ''}, {name: 'user', css: 'user', mark: ''}, {name: 'kernel', css: 'kernel', mark: ' [k]'},
 	{name: 'guest user', css: 'gu', mark: ' [gu]'}, {name: 'guest kernel', css: 'gk', mark: ' [gk]'}, {name: 'hypervisor', css: 'hyp', mark: ' [h]'}];
+const RUNNING = 0, RUNNABLE = 1, SLEEPING = 2;
 const RECORDS = ['lost', 'name', 'exit', 'throttled'];
 const UNKNOWN = 0xffffffff;
 
@@ -42,6 +43,7 @@ async function unpack() {
 }
 
 // Integers stand as planes: the lowest byte of each, then the next of each.
+// Planes of an integer, or numbers as they are.
 function column(buf, bytes, from, nr) {
 	if (bytes === 8) return new Float64Array(buf, from, nr);
 	if (bytes === 1) return new Uint8Array(buf, from, nr);
@@ -70,6 +72,10 @@ function check(p) {
 	below(p.frame_name, p.strings.length, 'a name is missing');
 	below(p.frame_dso, p.strings.length, 'a file is missing');
 	below(p.frame_file, p.strings.length, 'a source file is missing');
+	const nr_iv = p.iv_kind.length;
+	for (const c of ['iv_gap', 'iv_length', 'iv_lane']) need(p[c].length === nr_iv, 'intervals differ in length');
+	below(p.iv_lane, p.threads.length, 'the thread of an interval is missing');
+	below(p.iv_kind, 3, 'an interval of another kind');
 	below(p.stack, p.stack_node.length, 'a stack is missing');
 	below(p.stack_node, nodes, 'a stack ends nowhere');
 	if (p.thread) below(p.thread, p.threads.length, 'a thread is missing');
@@ -88,6 +94,8 @@ function prepare(p) {
 		const v = p.same[c], type = c === 'weight' ? Float64Array : Uint32Array;
 		if (!p[c]) p[c] = new type(n).fill(v);
 	}
+	p.iv_to = new Float64Array(p.iv_gap.length);
+	for (let i = 0, t = 0; i < p.iv_to.length; i++) p.iv_to[i] = t += p.iv_gap[i];
 	p.stack = Uint32Array.from(p.stack, (k) => p.stack_node[k]);
 	const text = p.strings.map((s) => clean(s));
 	p.kind = Uint8Array.from(p.frame_kind, (k) => (k & 63) < 6 ? k & 63 : 0);
@@ -116,7 +124,8 @@ function prepare(p) {
 	p.kids = new Uint32Array(nodes);
 	for (let i = 1; i < nodes; i++)
 		p.kids[at[p.node_parent[i]]++] = i;
-	p.th = p.threads.map(([pid, tid, ...comms]) => ({pid, tid, comms: comms.map((c) => clean(c) || '?'), comm: clean(comms[comms.length - 1] || '?')}));
+	p.th = p.threads.map(([pid, tid, ...comms]) => ({pid, tid, comms: comms.map((c) => clean(c) || '?'), comm: clean(comms[comms.length - 1] || '?')}))
+		.map((t) => t.tid < 0 && /^:-?\d*$/.test(t.comm) ? {...t, comms: ['unknown thread'], comm: 'unknown thread'} : t);
 	p.depth = p.node_parent.reduce((d, a) => d || a, 0);
 	return p;
 }

@@ -51,6 +51,7 @@ function draw_chips(p, s, on) {
 	$('whole').disabled = s.is_whole;
 	$('cgroup').value = s.cgroup;
 	$('level').value = s.level;
+	$('weight').value = s.by_time;
 }
 
 function to_fragment(p, s) {
@@ -62,6 +63,7 @@ function to_fragment(p, s) {
 	if (s.view !== s.first_view) f.set('view', s.view);
 	if (s.search) f.set('q', s.search);
 	if (s.is_inverted) f.set('i', 1);
+	if (s.by_time) f.set('w', 1);
 	const text = f.toString();
 	if (location.hash.slice(1) !== text)
 		history.replaceState(null, '', text ? '#' + text : location.pathname + location.search);
@@ -83,4 +85,5 @@ function from_fragment(p, s) {
 		['zoom', p.node_parent.length, 0], ['frame', frames, 0], ['view', 7, 1]]) s[k] = number(k, most, least);
 	s.search = f.get('q') || '';
 	s.is_inverted = f.has('i');
+	s.by_time = f.has('w') && p.is_trace ? 1 : 0;
 }

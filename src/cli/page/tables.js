@@ -131,7 +131,7 @@ const thread_name = (p, i) => {
 };
 
 function threads_table(p, c, s, on, unit) {
-	const pids = new Map();
+	const pids = new Map(), iv = p.iv_to.length ? count_intervals(p, s) : null;
 	p.th.forEach((t, i) => {
 		if (!p.thread_nr[i]) return;
 		const g = pids.get(t.pid) || {weight: 0, threads: []};
@@ -146,7 +146,7 @@ function threads_table(p, c, s, on, unit) {
 		for (const i of g.threads) {
 			if (!left--) break;
 			const is_first = i === g.threads[0], tr = el('tr', {className: (is_first ? 'group ' : '') + (c.of_thread[i] ? '' : 'off'), tabIndex: -1, title: 'Only this thread', onclick: () => on.only_thread(i)},
-				share(c.of_thread[i], c.all, 'user'), number(amount(c.of_thread[i], unit)), number(many(c.nr_thread[i])),
+				share(c.of_thread[i], c.all, 'user'), number(amount(c.of_thread[i], unit)), number(many(c.nr_thread[i])), ...(iv ? [number(many(iv.switches[i])), number(iv.ran[i] ? duration(iv.ran[i]) : ''), number(iv.waited[i] ? duration(iv.waited[i]) : '')] : []),
 				number(is_first && pid >= 0 ? String(pid) : ''), number(p.th[i].tid < 0 ? '' : String(p.th[i].tid)), cell(p.th[i].comms.join(' \u2192 '), {className: 'name'}));
 			tr.setAttribute('aria-label', `${thread_name(p, i)}, ${percent(c.of_thread[i], c.all)}`);
 			body.append(tr);
@@ -154,7 +154,7 @@ function threads_table(p, c, s, on, unit) {
 	}
 	if (body.firstChild) body.firstChild.tabIndex = 0;
 	walk_rows(body);
-	return el('table', {className: 'threads', label: 'Threads'}, header([[null, 'Share', 'number'], [null, unit === 'ns' ? 'CPU time' : 'Count', 'number'], [null, 'Samples', 'number'],
+	return el('table', {className: 'threads', label: 'Threads'}, header([[null, 'Share', 'number'], [null, unit === 'ns' ? 'CPU time' : 'Count', 'number'], [null, 'Samples', 'number'], ...(iv ? [[null, 'Switches', 'number'], [null, 'Ran', 'number'], [null, 'Waited', 'number']] : []),
 		[null, 'Process', 'number'], [null, 'Thread', 'number'], [null, 'Name']], s.sort), body);
 }
 

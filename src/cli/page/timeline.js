@@ -1,5 +1,5 @@
 // The timeline: lanes of CPUs and threads, samples by pixel and level; what is dragged over is selected.
-const LANE = 18, RULER = 22, GUTTER = 168, BIN = 2, MAX_LANES = 400;
+const LANE = 18, RULER = 22, GUTTER = 168, BIN = 2, MAX_LANES = 2000;
 
 function make_lanes(p) {
 	const lanes = [], cpus = new Uint8Array(65536), nr = new Float64Array(p.th.length), pids = new Map();
@@ -83,8 +83,10 @@ function fit(g, text, width) {
 
 function draw_ruler(g, s, w, css) {
 	const range = s.shown_to - s.shown_from, raw = range / Math.max(2, w / 110), pow = 10 ** Math.floor(Math.log10(raw));
-	const step = [1, 2, 5, 10].map((m) => m * pow).find((m) => m >= raw), unit = range >= 1e9 ? 1e9 : range >= 1e6 ? 1e6 : range >= 1e3 ? 1e3 : 1;
-	const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / unit) - 1e-9)));
+	const step = [1, 2, 5, 10].map((m) => m * pow).find((m) => m >= raw), units = [1e9, 1e6, 1e3, 1];
+	let unit = units.find((u) => range >= u) || 1;
+	while (unit < 1e9 && s.shown_to / unit > 99999) unit *= 1e3; // long numbers are hard to compare
+	const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / unit) - 1e-9)));
 	const suffix = {1e9: ' s', 1e6: ' ms', 1e3: ' \u00b5s', 1: ' ns'}[unit];
 	g.fillStyle = css('--dim');
 	g.strokeStyle = css('--line');
@@ -141,6 +143,7 @@ function draw_timeline(p, s) {
 		}
 	});
 	g.globalAlpha = 1;
+	draw_intervals(g, p, s, at, w, css);
 	draw_lost(g, p, s, at, h, css, w);
 	if (!s.is_whole) {
 		const a = Math.max(GUTTER, Math.min(GUTTER + w, at(s.from))), b = Math.max(GUTTER, Math.min(GUTTER + w, at(s.to)));
@@ -151,6 +154,7 @@ function draw_timeline(p, s) {
 		g.fillRect(a - 1, 0, 1.5, h);
 		g.fillRect(b - 0.5, 0, 1.5, h);
 	}
+	draw_calls(p, s, full, w, at, css);
 	const what = s.is_whole ? 'whole time, ' + duration(p.end) : duration(s.to - s.from) + ' from ' + duration(s.from);
 	$('time').setAttribute('aria-label', `Timeline of ${p.lanes.length} lanes, selected: ${what}. Arrows move the selection, Shift resizes it, plus and minus zoom.`);
 }
@@ -197,7 +201,7 @@ function listen_timeline(p, s, select, zoom, tell) {
 	});
 	cv.addEventListener('pointermove', (e) => {
 		const lane = p.lanes[Math.floor(e.offsetY / LANE)];
-		cv.title = lane ? (lane.thread === undefined ? lane.name : thread_name(p, lane.thread)) + ', ' + duration(time_at(e.offsetX)) : '';
+		cv.title = lane ? (lane.thread === undefined ? lane.name : thread_name(p, lane.thread) + interval_text(p, interval_at(p, lane.thread, time_at(e.offsetX)))) + ', ' + duration(time_at(e.offsetX)) : '';
 		if (from === null || Math.abs(e.offsetX - from) < 4) return;
 		last = [from, e.offsetX].map(time_at).sort((a, b) => a - b);
 		Object.assign(s, {from: last[0], to: last[1], is_whole: false});
@@ -207,7 +211,10 @@ function listen_timeline(p, s, select, zoom, tell) {
 		if (last) select(...last);
 		from = last = null;
 	});
-	cv.addEventListener('dblclick', (e) => { if (e.offsetX > GUTTER) select(s.shown_from, s.shown_to); });
+	cv.addEventListener('dblclick', (e) => {
+		const lane = p.lanes[Math.floor(e.offsetY / LANE)], i = lane && lane.thread !== undefined ? interval_at(p, lane.thread, time_at(e.offsetX)) : -1;
+		if (e.offsetX > GUTTER) i < 0 ? select(s.shown_from, s.shown_to) : select(p.iv_to[i] - p.iv_length[i], p.iv_to[i]);
+	});
 	const zoom_by = (f, t) => zoom(t - (t - s.shown_from) * f, t + (s.shown_to - t) * f);
 	cv.addEventListener('wheel', (e) => {
 		if (!e.ctrlKey) return;

@@ -63,6 +63,33 @@ static enum clew_err put_items(struct page_out *o, const struct page_column *c, 
 	return err;
 }
 
+struct putting {
+	struct page_out *out;
+	const struct page_column *column;
+	unsigned int plane;
+	enum clew_err err;
+};
+
+static void put_interval(void *ctx, const struct page_interval *i)
+{
+	struct putting *p = ctx;
+
+	put_value(p->out, p->column->kind, p->plane, p->column->of_interval(p->out, i));
+	if (p->err == CLEW_OK)
+		p->err = flush(p->out, FLUSH_BYTES);
+}
+
+static enum clew_err put_intervals(struct page_out *o, const struct page_column *c,
+				   unsigned int plane)
+{
+	struct putting p = {o, c, plane, CLEW_OK};
+	enum clew_err err;
+
+	o->last_time = o->page->first;
+	err = page_intervals_each(&o->page->intervals, &o->page->thread_of, put_interval, &p);
+	return err == CLEW_OK ? p.err : err;
+}
+
 /* What is known of no time is at the last one that is. */
 static uint64_t time_since(struct page_out *o, const struct page_row *r)
 {
@@ -126,6 +153,33 @@ static bool weight(struct page_out *o, const struct page_row *r, uint64_t *ret)
 	(void)o;
 	*ret = r->weight;
 	return true;
+}
+
+/* Ends, as differences. */
+static uint64_t iv_gap(struct page_out *o, const struct page_interval *i)
+{
+	uint64_t d = i->end > o->last_time ? i->end - o->last_time : 0;
+
+	o->last_time += d;
+	return d;
+}
+
+static uint64_t iv_length(struct page_out *o, const struct page_interval *i)
+{
+	(void)o;
+	return i->length;
+}
+
+static uint64_t iv_thread(struct page_out *o, const struct page_interval *i)
+{
+	(void)o;
+	return i->thread;
+}
+
+static uint64_t iv_kind(struct page_out *o, const struct page_interval *i)
+{
+	(void)o;
+	return i->kind;
 }
 
 /* How far before the node: callees stand close to their callers. */
@@ -213,14 +267,26 @@ static void add(struct page_columns *c, struct page_column column)
 static void add_items(struct page_columns *c, const char *name, uint64_t nr, uint64_t max,
 		      uint64_t (*of_item)(struct page_out *, uint64_t))
 {
-	add(c, (struct page_column){name, kind_for(max), nr, 0, of_item, NULL});
+	add(c, (struct page_column){
+		       .name = name, .kind = kind_for(max), .nr = nr, .of_item = of_item});
 }
 
 static void add_rows(struct page_columns *c, const struct page_out *o, const char *name,
 		     uint64_t max,
 		     bool (*of_row)(struct page_out *, const struct page_row *, uint64_t *))
 {
-	add(c, (struct page_column){name, kind_for(max), o->page->nr, 0, NULL, of_row});
+	add(c, (struct page_column){
+		       .name = name, .kind = kind_for(max), .nr = o->page->nr, .of_row = of_row});
+}
+
+static void add_intervals(struct page_columns *c, const struct page_intervals *v, const char *name,
+			  uint64_t max,
+			  uint64_t (*of_interval)(struct page_out *, const struct page_interval *))
+{
+	add(c, (struct page_column){.name = name,
+				    .kind = kind_for(max),
+				    .nr = v->nr_shown,
+				    .of_interval = of_interval});
 }
 
 void page_columns_plan(struct page_columns *c, const struct page_out *o)
@@ -240,7 +306,8 @@ void page_columns_plan(struct page_columns *c, const struct page_out *o)
 	add_items(c, "frame_line", frames, UINT32_MAX, line);
 	add_items(c, "frame_kind", frames, UINT8_MAX, kind_of);
 	add_rows(c, o, "dt", p->nr_wide ? PAGE_WIDE : p->max_dt, dt);
-	add(c, (struct page_column){"dt_wide", PAGE_F64, p->nr_wide, 0, NULL, dt_wide});
+	add(c, (struct page_column){
+		       .name = "dt_wide", .kind = PAGE_F64, .nr = p->nr_wide, .of_row = dt_wide});
 	add_rows(c, o, "stack", o->tree->nr_stacks, stack);
 	if (p->differs_thread)
 		add_rows(c, o, "thread", p->threads.nr, thread);
@@ -254,6 +321,10 @@ void page_columns_plan(struct page_columns *c, const struct page_out *o)
 		add_rows(c, o, "weight", p->max_weight, weight);
 	if (p->max_nr > 1)
 		add_rows(c, o, "nr", p->max_nr, nr);
+	add_intervals(c, &p->intervals, "iv_gap", p->intervals.max_gap, iv_gap);
+	add_intervals(c, &p->intervals, "iv_length", p->intervals.max_length, iv_length);
+	add_intervals(c, &p->intervals, "iv_lane", p->threads.nr, iv_thread);
+	add_intervals(c, &p->intervals, "iv_kind", UINT8_MAX, iv_kind);
 }
 
 static enum clew_err put_column(struct page_out *o, const struct page_column *c)
@@ -262,7 +333,9 @@ static enum clew_err put_column(struct page_out *o, const struct page_column *c)
 	enum clew_err err = CLEW_OK;
 
 	for (unsigned int k = 0; k < planes && c->nr && err == CLEW_OK; k++)
-		err = c->of_row ? put_rows(o, c, k) : put_items(o, c, k);
+		err = c->of_row      ? put_rows(o, c, k)
+		    : c->of_interval ? put_intervals(o, c, k)
+				     : put_items(o, c, k);
 	return err;
 }
 

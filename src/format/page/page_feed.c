@@ -34,6 +34,7 @@ void page_feed_free(struct page_feed *p)
 	vec_done(&p->threads);
 	vec_done(&p->records);
 	map_u64_done(&p->thread_of);
+	page_intervals_done(&p->intervals);
 	intern_done(&p->texts);
 	intern_done(&p->cgroups);
 	mem_free(p);
@@ -41,7 +42,7 @@ void page_feed_free(struct page_feed *p)
 
 int page_feed_errno(const struct page_feed *p)
 {
-	return p->os_errno;
+	return p->os_errno ? p->os_errno : p->intervals.os_errno;
 }
 
 static bool add_comm(struct page_feed *p, struct page_thread *t, const char *comm)
@@ -248,8 +249,11 @@ enum clew_err page_feed_batch(struct page_feed *p, const struct ana_batch *b)
 	for (size_t i = 0; i < b->nr && err == CLEW_OK; i++) {
 		const struct ana_event *e = &b->events[i];
 
+		if (!e->sample && clew_perf_ns_is_known(e->time))
+			err = page_intervals_record(&p->intervals, e, p->nr ? p->first : 0);
 		/* What comes before the first sample is how things stood then. */
-		if (!e->sample && clew_perf_ns_is_known(e->time) && p->nr && e->time.ns >= p->first)
+		if (err == CLEW_OK && !e->sample && clew_perf_ns_is_known(e->time) && p->nr &&
+		    e->time.ns >= p->first)
 			err = take_record(p, e);
 	}
 	return err;

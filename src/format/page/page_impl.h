@@ -7,6 +7,7 @@
 #include "base/map_u64.h"
 #include "format/page/page.h"
 #include "format/page/page_gzip.h"
+#include "format/page/page_intervals.h"
 
 /** A sample as it waits in the file. */
 struct page_row {
@@ -77,6 +78,7 @@ struct page_feed {
 		VEC(struct page_record);
 	} records;
 	uint64_t nr_more_records;
+	struct page_intervals intervals;
 };
 
 /** --- page_merge.c: samples of a kind, in bins of time, as one. --- */
@@ -134,6 +136,7 @@ struct page_column {
 	uint64_t (*of_item)(struct page_out *o, uint64_t i);
 	/* in place of that: of each row, in their order; false: it has none */
 	bool (*of_row)(struct page_out *o, const struct page_row *r, uint64_t *ret);
+	uint64_t (*of_interval)(struct page_out *o, const struct page_interval *i);
 };
 
 enum { PAGE_MAX_COLUMNS = 24 };

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_PAGE_PAGE_INTERVALS_H
+#define FORMAT_PAGE_PAGE_INTERVALS_H
+
+#include "analyze/analyze.h"
+#include "base/map_u64.h"
+#include "base/vec.h"
+
+/*
+ * Intervals of threads, for the timeline: running, runnable, sleeping, from context switches. They
+ * wait in a file without a name; at most PAGE_MAX_INTERVALS are shown, the longest.
+ */
+enum page_interval_kind { PAGE_RUNNING, PAGE_RUNNABLE, PAGE_SLEEPING, PAGE_NR_INTERVAL_KINDS };
+
+struct page_interval {
+	uint64_t end, length; /* ns */
+	uint64_t who;         /* pid and tid */
+	uint32_t thread;      /* its number, when read */
+	uint8_t kind;
+};
+
+enum { PAGE_MAX_INTERVALS = 2000000, PAGE_INTERVAL_BATCH = 1024, PAGE_NR_LENGTHS = 65 };
+
+struct page_intervals {
+	int fd, os_errno; /* fd: 0: no file yet */
+	struct page_interval batch[PAGE_INTERVAL_BATCH];
+	size_t nr_waiting;
+	uint64_t nr;
+	uint64_t of_length[PAGE_NR_LENGTHS]; /* by the number of bits */
+	struct map_u64 state_of;             /* pid and tid -> index */
+	struct {
+		VEC(struct page_interval);
+	} states; /* end: since when */
+	/* Of those that are shown: */
+	unsigned int least_bits;
+	uint64_t nr_shown, max_gap, max_length;
+};
+
+void page_intervals_done(struct page_intervals *v);
+
+/** A context switch or the end of a thread. @p first: intervals begin there at the earliest; 0: no
+ * sample was met yet. CLEW_OS: v->os_errno. */
+enum clew_err page_intervals_record(struct page_intervals *v, const struct ana_event *e,
+				    uint64_t first);
+
+/** All that is still open ends at @p last. @p thread_of: numbers of the threads with samples:
+ * others are skipped. */
+enum clew_err page_intervals_finish(struct page_intervals *v, uint64_t first, uint64_t last,
+				    const struct map_u64 *thread_of);
+
+/** Call @p take for each that is shown, in the order of their ends. */
+enum clew_err page_intervals_each(struct page_intervals *v, const struct map_u64 *thread_of,
+				  void (*take)(void *ctx, const struct page_interval *i),
+				  void *ctx);
+
+#endif
