@@ -5,6 +5,7 @@
 #include "annotate/ann_source.h"
 #include "base/near_name.h"
 #include "cli/annotate_flow.h"
+#include "cli/annotate_page.h"
 #include "cli/commands.h"
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
@@ -30,7 +31,8 @@ struct annotate {
 	struct analyze *analysis;
 	struct clew_sink out;
 	struct clew_diag out_diag;
-	const char *color;
+	struct annotate_page page;
+	const char *color, *html; /* html: the file of the page */
 	uint64_t max_symbols;
 	size_t nr_written, nr_omitted;
 	bool is_json, is_stdio, is_grouped, has_source;
@@ -42,8 +44,8 @@ static int check(const struct annotate *n)
 {
 	int status = cli_check_color(n->color);
 
-	if (status < 0 && n->is_json && n->is_stdio) {
-		cli_error("--json and --stdio exclude each other");
+	if (status < 0 && n->is_json + n->is_stdio + !!n->html > 1) {
+		cli_error("--json, --html and --stdio exclude each other");
 		return CLI_USAGE;
 	}
 	return status;
@@ -57,6 +59,7 @@ static int parse(struct annotate *n, int argc, char **argv)
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{0, "stdio", NULL, "text (default)", CLI_FLAG, &n->is_stdio},
 		{0, "json", NULL, "all values as JSON", CLI_FLAG, &n->is_json},
+		{0, "html", "FILE", "a page for a browser, in one file", CLI_STRING, &n->html},
 		{'n', "show-nr-samples", NULL, "numbers of samples in place of shares", CLI_FLAG, &n->text.has_counts},
 		{0, "group", NULL, "the events of a group as columns side by side (default: one after the other)",
 		 CLI_FLAG, &n->is_grouped},
@@ -86,7 +89,8 @@ static int parse(struct annotate *n, int argc, char **argv)
 		.examples =
 			"  clew annotate                           the hottest functions of perf.data\n"
 			"  clew annotate parse --dso app -n        one function, samples counted\n"
-			"  clew annotate do_syscall_64 -k vmlinux  a function of the kernel\n",
+			"  clew annotate do_syscall_64 -k vmlinux  a function of the kernel\n"
+			"  clew annotate --html code.html          the hottest ones, in a browser\n",
 	};
 	int at = cli_parse(&command, argc, argv);
 
@@ -346,6 +350,20 @@ static bool add_events(struct annotate *n)
 	return true;
 }
 
+/* --html: JSON, inside a page. */
+static int write_page(struct annotate *n)
+{
+	enum clew_err err;
+	int status = annotate_page_open(&n->page, n->html, &n->out), closed;
+
+	if (status == CLI_OK) {
+		err = write_all(n);
+		status = err == CLEW_OS ? CLI_FAILED : finish(n, err); /* said when it is closed */
+	}
+	closed = annotate_page_close(&n->page, status == CLI_OK);
+	return status == CLI_OK ? closed : status;
+}
+
 static int show(struct annotate *n)
 {
 	enum clew_err err;
@@ -364,8 +382,10 @@ static int show(struct annotate *n)
 	n->opts.text = insn_text_new();
 	n->opts.no_lines = n->text.no_source && !n->is_json;
 	n->text.is_colored = cli_is_colored(n->color);
-	n->out = cli_stdout_sink(&n->out_diag);
 	cli_progress_begin("reading lines", 0);
+	if (n->html)
+		return write_page(n);
+	n->out = cli_stdout_sink(&n->out_diag);
 	cli_pager_start();
 	err = write_all(n);
 	if (err == CLEW_OK && n->in.verbose && !n->is_json)
@@ -413,6 +433,7 @@ int cmd_annotate(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	n.text.no_source = !n.has_source;
+	n.is_json |= n.html != NULL;
 	status = cli_input_open(&n.in);
 	if (status == CLI_OK) {
 		status = annotate(&n);

@@ -9,6 +9,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/terminal_text.h"
 #include "cli/diff_args.h"
+#include "cli/diff_page.h"
 #include "format/report/diff_json.h"
 #include "format/report/diff_text.h"
 #include "format/report/stats_text.h"
@@ -323,7 +324,7 @@ int cmd_diff(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	status = compare(&r);
+	status = r.args.html ? diff_page(&r.args) : compare(&r);
 	diff_feed_done(&r.diff);
 	buf_done(&r.symbol_files);
 	cli_input_done(&r.args.in);

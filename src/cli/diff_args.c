@@ -176,6 +176,8 @@ static int parse(struct diff_args *a, int argc, char **argv)
 		{'S', "symbols", "NAMES", "only rows of these functions (comma list)", CLI_STRING, &a->feed.symbols},
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{0, "json", NULL, "one JSON document", CLI_FLAG, &a->is_json},
+		{0, "html", "FILE", "a page for a browser: flame graphs of A and B, coloured by how shares changed, and a table",
+		 CLI_STRING, &a->html},
 		{'t', "field-separator", "TEXT", "put TEXT between columns instead of aligning them",
 		 CLI_STRING, &a->text.separator},
 		{0, "stdio-color", "WHEN", "always, never or auto (on a terminal)", CLI_STRING, &a->color},
@@ -200,7 +202,8 @@ static int parse(struct diff_args *a, int argc, char **argv)
 			"  clew diff old.data new.data              what is a larger part now\n"
 			"  clew diff --significant -s sym A B       without what may be noise\n"
 			"  clew diff --normalize time A B           per second, not as a share\n"
-			"  clew diff --fail-above=2 A B             for CI: status 1 if a function grew\n",
+			"  clew diff --fail-above=2 A B             for CI: status 1 if a function grew\n"
+			"  clew diff --html diff.html A B           two flame graphs to look at\n",
 	};
 
 	return cli_parse(&cmd, argc, argv);
@@ -234,6 +237,23 @@ static int take_paths(struct diff_args *a, int nr, char **words)
 	return -1;
 }
 
+/* The page compares shares of functions, of two recordings. */
+static int check_page(const struct diff_args *a)
+{
+	if (a->nr_paths != 2) {
+		cli_error("--html compares two recordings");
+		return CLI_USAGE;
+	}
+	if (a->is_json || a->text.separator || a->has_limit || a->diff.norm != REPORT_DIFF_SHARE ||
+	    a->feed.dsos || a->feed.symbols) {
+		cli_error(
+			"--html shows shares of all functions: it excludes --json, -t, --normalize, "
+			"--fail-above, -d and -S");
+		return CLI_USAGE;
+	}
+	return -1;
+}
+
 int diff_args_parse(struct diff_args *a, int argc, char **argv)
 {
 	int at, status;
@@ -256,5 +276,7 @@ int diff_args_parse(struct diff_args *a, int argc, char **argv)
 		return CLI_USAGE;
 	}
 	status = cli_check_color(a->color);
-	return status < 0 ? take_paths(a, argc - at, argv + at) : status;
+	if (status < 0)
+		status = take_paths(a, argc - at, argv + at);
+	return status < 0 && a->html ? check_page(a) : status;
 }

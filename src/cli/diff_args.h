@@ -20,6 +20,7 @@ struct diff_args {
 	bool is_json, is_quiet, is_single_threaded;
 	bool ignored; /* of options accepted only for perf */
 	const char *color;
+	const char *html; /* the file to write; NULL: no page */
 };
 
 /** argv is permuted. @return the exit status where the command is to end now, else -1. */

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/common/message.h"
+#include "cli/report_page.h"
 #include "os/create.h"
 #include "os/map_guard.h"
 #include "os/output.h"
@@ -38,6 +39,24 @@ static int run_help(int argc, char **argv)
 	return CLI_OK;
 }
 
+/* The command's own, and of what is inside its pages; libraries that it is linked with have theirs.
+ */
+static void print_licenses(void)
+{
+	printf("\nclew: LGPL-2.1-or-later; its programs for the kernel (BPF): GPL-2.0-only.\n\n"
+	       "Pages of 'clew report --html', 'clew view', 'clew diff --html' and 'clew annotate "
+	       "--html':\n");
+	fwrite(report_page_licenses.text, 1, report_page_licenses.size, stdout);
+}
+
+static int print_version(int argc, char **argv)
+{
+	printf("clew %s\n", clew_version());
+	if (argc > 2 && !strcmp(argv[2], "--licenses"))
+		print_licenses();
+	return CLI_OK;
+}
+
 static int run_command(int argc, char **argv)
 {
 	const struct cli_entry *c;
@@ -46,11 +65,8 @@ static int run_command(int argc, char **argv)
 		print_usage(stderr);
 		return CLI_USAGE;
 	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v") ||
-	    !strcmp(argv[1], "version")) {
-		printf("clew %s\n", clew_version());
-		return CLI_OK;
-	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v") || !strcmp(argv[1], "version"))
+		return print_version(argc, argv);
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return run_help(argc - 1, argv + 1);
 	c = cli_command_find(argv[1]);

@@ -469,9 +469,12 @@ static int run_report(struct report_run *r)
 	return status;
 }
 
-int report_page_make(const struct report_args *a, struct buf *ret, bool *ret_has_samples)
+int report_page_make(const struct report_args *a, enum page_part part, struct buf *ret,
+		     bool *ret_has_samples)
 {
-	struct report_run r = {.args = *a, .page.memory = ret};
+	struct report_run r = {
+		.args = *a, .page = {.memory = ret, .part = part}
+        };
 	int status = run_report(&r);
 
 	*ret_has_samples = r.is_written;

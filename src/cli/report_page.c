@@ -67,7 +67,8 @@ enum clew_err report_page_write(struct report_page *p, const struct report_args 
 
 	opts.is_trace = a->itrace.events != NULL;
 	opts.max_samples = a->max_samples ? a->max_samples : 4000000;
-	opts.is_served = p->memory != NULL;
+	opts.part = p->part;
+	opts.is_served = p->memory && p->part == PAGE_WHOLE;
 	if (end->code != CLEW_OK) {
 		snprintf(cut, sizeof(cut),
 			 "The recording %s at offset 0x%llx%s%s: what stands before it is shown.",

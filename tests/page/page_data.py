@@ -52,10 +52,10 @@ def rounds(seed):
         yield x >> 33
 
 
-def sampled(work, nr=4000):
+def sampled(work, nr=4000, seed=7):
     path, at = program(work)
     event = Sampled(COMMON, config=0)
-    r = rounds(7)
+    r = rounds(seed)
     records = b"".join(pm.cgroup(event, g + 1, b"/slice-%d" % g + b"/inner" * (g == 2)) for g in range(3))
     records += pm.ksymbol(event, KERNEL_AT, b"k_work") + pm.ksymbol(event, KERNEL_AT + 64, b"k_wait")
     for p in (100, 200, 300):

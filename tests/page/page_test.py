@@ -112,6 +112,12 @@ def many():
     tap.check(os.path.getsize(path) <= 8 * nr + EMPTY_BYTES, "at most 8 bytes a sample, besides the page itself", os.path.getsize(path))
 
 
+def licenses():
+    run = subprocess.run([CLEW, "--version", "--licenses"], capture_output=True, text=True, check=False)
+    names = [line for line in run.stdout.splitlines() if line.startswith("d3-")]
+    tap.check(run.returncode == 0 and len(names) == 12 and "LGPL-2.1-or-later" in run.stdout and "Apache License" in run.stdout, "--version --licenses: those of 12 packages, and our own", names)
+
+
 def intervals():
     path, _ = page(page_data.switched(WORK), "switched")
     head, c = unpack.unpack(path)
@@ -213,6 +219,7 @@ def main():
     bytes_of(recording, page_data.empty(WORK))
     hostile(WORK)
     many()
+    licenses()
     intervals()
     merged()
     rare()

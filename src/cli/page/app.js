@@ -5,8 +5,10 @@ const KEYS = [['/', 'search; Enter: next, Shift+Enter: previous; Esc clears it']
 	['arrows', 'in the timeline: move the selection; Shift: resize; + \u2212 zoom'], ['Home', 'whole time'], ['t', 'dark or light'], ['Ctrl+C', 'copy the chosen name']];
 
 async function main() {
-	const t0 = performance.now(), mark = {}, lap = (k) => { mark[k] = performance.now() - t0; }, p = await unpack();
+	if ($('code-0')) return code_main(JSON.parse(new TextDecoder().decode(await unpack_bytes('code'))));
+	const t0 = performance.now(), mark = {}, lap = (k) => { mark[k] = performance.now() - t0; }, p = await unpack('data');
 	lap('unpacked');
+	if ($('other-0')) return compare_main(p, await unpack('other'));
 	check(p);
 	lap('checked');
 	prepare(p);

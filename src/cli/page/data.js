@@ -23,17 +23,21 @@ const clean = (s) => s.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u
 	(c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
 const cut = (s, most) => s.length > most ? s.slice(0, most - 1) + '\u2026' : s;
 
-async function unpack() {
+// The bytes of the blocks of a name, unpacked.
+async function unpack_bytes(block) {
 	const parts = [];
-	for (let i = 0, e; (e = $('data-' + i)); i++) {
+	for (let i = 0, e; (e = $(block + '-' + i)); i++) {
 		const text = e.textContent;
 		e.textContent = '';
 		parts.push(Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
 	}
 	if (typeof DecompressionStream === 'undefined')
 		throw new Error('this browser is too old: it takes Chromium 80, Firefox 113, Safari 16.4 or newer');
-	const buf = await new Response(new Blob(parts).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
-	const at = new DataView(buf);
+	return new Response(new Blob(parts).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
+}
+
+async function unpack(block) {
+	const buf = await unpack_bytes(block), at = new DataView(buf);
 	if (buf.byteLength < 12 || at.getUint32(0) !== 0x434c4557 || at.getUint32(4, true) !== 2)
 		throw new Error('it is not data of this version');
 	const size = at.getUint32(8, true), p = JSON.parse(new TextDecoder().decode(new Uint8Array(buf, 12, size)));

@@ -12,6 +12,7 @@ function make_flame(box, p, on) {
 	let chart = null, current = null, all = 1;
 	const color = (d) => {
 		const f = d.data.frame;
+		if (on.color) return on.color(d.data);
 		if (!f) return 'var(--root)';
 		return on.is_hit(f) ? 'var(--found)' : 'var(--' + LEVELS[p.kind[f]].css + (shade(p.file[f]) || '') + ')';
 	};

@@ -41,7 +41,8 @@ def c_bytes(name, text):
 
 
 # Bytes above 127 would not fit a signed char.
-assert page.isascii() and all(s.isascii() for s in scripts)
+assert licenses.isascii() and page.isascii() and all(s.isascii() for s in scripts)
 Path(sys.argv[-1]).write_text(
-    '#include "cli/report_page.h"\n' + c_bytes("before", before) + c_bytes("between", between) + c_bytes("after", after) +
-    'const struct page_frame report_page_frame = {before, "%s", between, after, sizeof(before), sizeof(between), sizeof(after)};\n' % policy)
+    '#include "cli/report_page.h"\n' + c_bytes("before", before) + c_bytes("between", between) + c_bytes("after", after) + c_bytes("licenses", licenses) +
+    'const struct page_frame report_page_frame = {before, "%s", between, after, sizeof(before), sizeof(between), sizeof(after)};\n' % policy +
+    'const struct clew_text report_page_licenses = {licenses, sizeof(licenses)};\n')

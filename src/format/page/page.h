@@ -30,7 +30,11 @@ struct page_frame {
 /** What a page adds to its policy that comes from `clew view`: it may say goodbye there. */
 #define PAGE_SERVED_POLICY "; connect-src 'self'"
 
+/** A page of two recordings is written in two parts, one after the other. */
+enum page_part { PAGE_WHOLE, PAGE_FIRST, PAGE_SECOND };
+
 struct page_opts {
+	enum page_part part;
 	const char *title;
 	const char *cut; /* a damaged or truncated recording: the sentence; NULL: it is whole */
 	bool is_trace;   /* samples were made of hardware trace */
@@ -38,6 +42,10 @@ struct page_opts {
 	uint64_t max_samples; /* more are merged, as are nodes of a tree of half as many */
 	struct progress *progress;
 };
+
+/** All that stands before the data. @p more: appended to the policy. */
+enum clew_err page_frame_begin(const struct page_frame *f, const char *more,
+			       const struct clew_sink *sink);
 
 /** NULL: no memory; *ret_errno: negative, of the file for the samples. */
 struct page_feed *page_feed_new(int *ret_errno);

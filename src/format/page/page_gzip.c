@@ -14,6 +14,7 @@ enum {
 
 struct page_gzip {
 	const struct clew_sink *sink;
+	const char *name;
 	struct clew_sink own; /* of what is packed */
 	struct gzip_sink *gzip;
 	uint8_t packed[PACKED_BYTES];
@@ -42,8 +43,8 @@ static enum clew_err flush(struct page_gzip *z, bool is_end)
 {
 	buf_clear(&z->text);
 	if (z->nr_batches % BLOCK_BATCHES == 0) {
-		buf_printf(&z->text, "%s<script type=\"application/octet-stream\" id=\"data-%u\">",
-			   z->nr_blocks ? "</script>\n" : "", z->nr_blocks);
+		buf_printf(&z->text, "%s<script type=\"application/octet-stream\" id=\"%s-%u\">",
+			   z->nr_blocks ? "</script>\n" : "", z->name, z->nr_blocks);
 		z->nr_blocks++;
 	}
 	put_base64(&z->text, z->packed, z->nr_packed);
@@ -71,13 +72,14 @@ static enum clew_err take_packed(void *ctx, const void *data, size_t size)
 	return err;
 }
 
-struct page_gzip *page_gzip_new(const struct clew_sink *sink)
+struct page_gzip *page_gzip_new(const struct clew_sink *sink, const char *name)
 {
 	struct page_gzip *z = mem_zalloc(sizeof(*z));
 
 	if (!z)
 		return NULL;
 	z->sink = sink;
+	z->name = name;
 	z->own = (struct clew_sink){take_packed, z};
 	z->gzip = gzip_sink_new(&z->own, LEVEL);
 	if (z->gzip)

@@ -14,8 +14,8 @@
  */
 struct page_gzip;
 
-/** @p sink is borrowed. NULL: no memory. */
-struct page_gzip *page_gzip_new(const struct clew_sink *sink);
+/** @p name: of the blocks: "data" above; borrowed, as is @p sink. NULL: no memory. */
+struct page_gzip *page_gzip_new(const struct clew_sink *sink, const char *name);
 void page_gzip_free(struct page_gzip *z);
 
 enum clew_err page_gzip_add(struct page_gzip *z, const void *data, size_t size);

@@ -43,10 +43,9 @@ static enum clew_err put_data(struct page_out *o, const struct ana_summary *s,
 	return err == CLEW_OK ? page_gzip_end(o->gzip) : err;
 }
 
-static enum clew_err put_before(const struct page_frame *f, const struct page_opts *opts,
-				const struct clew_sink *sink)
+enum clew_err page_frame_begin(const struct page_frame *f, const char *more,
+			       const struct clew_sink *sink)
 {
-	const char *more = opts->is_served ? PAGE_SERVED_POLICY : "";
 	enum clew_err err = sink->write(sink->ctx, f->before, f->before_bytes);
 
 	if (err == CLEW_OK)
@@ -64,7 +63,7 @@ enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 	struct page_out o = {.page = p, .feed = f, .tree = &tree, .progress = opts->progress};
 	enum clew_err err = page_rows_flush(p);
 
-	o.gzip = page_gzip_new(sink);
+	o.gzip = page_gzip_new(sink, opts->part == PAGE_SECOND ? "other" : "data");
 	if (err == CLEW_OK)
 		err = o.gzip ? page_tree_make(&tree, f) : CLEW_NO_MEMORY;
 	if (err == CLEW_OK && p->nr)
@@ -75,11 +74,11 @@ enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 		err = page_rows_merge(p, &tree, opts->max_samples);
 	if (err == CLEW_OK)
 		err = page_tree_count(&tree, p);
-	if (err == CLEW_OK)
-		err = put_before(frame, opts, sink);
+	if (err == CLEW_OK && opts->part != PAGE_SECOND)
+		err = page_frame_begin(frame, opts->is_served ? PAGE_SERVED_POLICY : "", sink);
 	if (err == CLEW_OK)
 		err = put_data(&o, s, opts);
-	if (err == CLEW_OK)
+	if (err == CLEW_OK && opts->part != PAGE_FIRST)
 		err = sink->write(sink->ctx, frame->after, frame->after_bytes);
 	page_gzip_free(o.gzip);
 	page_tree_done(&tree);

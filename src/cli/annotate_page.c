@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/annotate_page.h"
+
+#include "base/err.h"
+#include "cli/common/message.h"
+#include "cli/report_page.h"
+
+static int fail(const struct annotate_page *p, const char *what)
+{
+	const struct clew_diag diag = {
+		.code = p->os_errno ? CLEW_OS : CLEW_NO_MEMORY,
+		.what = what,
+		.os_errno = -p->os_errno,
+	};
+
+	return cli_fail(p->path, &diag);
+}
+
+static enum clew_err write_some(void *ctx, const void *data, size_t size)
+{
+	struct annotate_page *p = ctx;
+
+	p->os_errno = os_output_add(&p->out, data, size);
+	return p->os_errno ? CLEW_OS : CLEW_OK;
+}
+
+static enum clew_err pack(void *ctx, const void *data, size_t size)
+{
+	struct annotate_page *p = ctx;
+
+	return page_gzip_add(p->gzip, data, size);
+}
+
+int annotate_page_open(struct annotate_page *p, const char *path, struct clew_sink *ret)
+{
+	p->path = path;
+	p->file = (struct clew_sink){write_some, p};
+	p->os_errno = os_output_create(&p->out, path);
+	if (p->os_errno)
+		return fail(p, "open");
+	p->is_open = true;
+	p->gzip = page_gzip_new(&p->file, "code");
+	*ret = (struct clew_sink){pack, p};
+	if (p->gzip && page_frame_begin(&report_page_frame, "", &p->file) == CLEW_OK)
+		return CLI_OK;
+	return fail(p, "write");
+}
+
+static enum clew_err end(struct annotate_page *p)
+{
+	const struct page_frame *f = &report_page_frame;
+	enum clew_err err = page_gzip_end(p->gzip);
+
+	if (err == CLEW_OK)
+		err = write_some(p, f->after, f->after_bytes);
+	if (err == CLEW_OK && (p->os_errno = os_output_close(&p->out)))
+		err = CLEW_OS;
+	return err;
+}
+
+int annotate_page_close(struct annotate_page *p, bool is_kept)
+{
+	int status = p->os_errno ? fail(p, "write") : CLI_OK;
+
+	if (p->is_open && is_kept && status == CLI_OK && end(p) != CLEW_OK)
+		status = fail(p, "write");
+	if (p->is_open && (!is_kept || status != CLI_OK))
+		os_output_discard(&p->out, p->path);
+	p->is_open = false;
+	page_gzip_free(p->gzip);
+	p->gzip = NULL;
+	return status;
+}

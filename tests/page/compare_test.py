@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Usage: compare_test.py CLEW OUT_DIR: pages of `clew diff --html` and `clew annotate --html`: their numbers are those of --json, and what they show. TAP.
+The browser's part is skipped without Chromium."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import tap
+from page import browser, page_data
+
+CLEW, OUT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+WORK = tempfile.mkdtemp()
+ENV = {**os.environ, "LC_ALL": "C", "HOME": WORK, "XDG_CACHE_HOME": WORK, "PAGER": "cat"}
+
+
+def clew(*args):
+    return subprocess.run([CLEW, *args], capture_output=True, text=True, env=ENV, check=False, stdin=subprocess.DEVNULL)
+
+
+def recordings():
+    """Two of one program: the second has fewer samples, and not the last function."""
+    made = []
+    for name, nr, seed in (("before", 4000, 7), ("after", 2500, 11)):
+        os.makedirs(os.path.join(WORK, name), exist_ok=True)
+        os.rename(page_data.sampled(WORK, nr, seed), os.path.join(WORK, name, name + ".data"))
+        made.append(os.path.join(WORK, name, name + ".data"))
+    return made
+
+
+def diff_files(a, b):
+    path = os.path.join(OUT, "diff.html")
+    run = clew("diff", "-q", "--html", path, a, b)
+    with open(path, encoding="ascii") as f:
+        text = f.read()
+    tap.check(run.returncode == 0 and text.count('id="data-0"') == text.count('id="other-0"') == 1 and "f_00" not in text, "a page of two recordings, without a name of theirs in the markup", run)
+    again = os.path.join(OUT, "diff-again.html")
+    clew("diff", "-q", "--html", again, "--single-threaded", a, b)
+    with open(again, encoding="ascii") as f:
+        tap.check(f.read() == text, "the same bytes again")
+    for name, status, words in (("three recordings", 2, (a, b, a)), ("--json", 2, ("--json", a, b)), ("--normalize time", 2, ("--normalize", "time", a, b)), ("a missing recording", 1, (a, b + ".none"))):
+        no = os.path.join(WORK, "no.html")
+        run = clew("diff", "--html", no, *words)
+        tap.check(run.returncode == status and run.stderr.startswith("clew: error:") and not os.path.exists(no), "diff --html refuses " + name, run)
+    return path
+
+
+def diff_numbers(b, path, first, second):
+    tap.check(b.open(path) and not b.console() and b.requests() == ["file://" + path], "the page of a comparison is ready, by itself", b.console())
+    table = json.loads(clew("diff", "--json", "-s", "dso,sym", "--percent-limit", "0", first, second).stdout)["tables"][0]
+    want = {}
+    for r in table["rows"]:
+        x, y = r["values"]
+        want[r["sym"], r["dso"]] = [round(x["value"], 6), round(y["value"], 6), y["significant"]]
+    got = {(r["name"].removesuffix(" [k]"), r["file"]): [round(100 * r["a"], 6), round(100 * r["b"], 6), r["is_real"]] for r in b.js("return clewPage.rows()")}
+    tap.check(len(want) > 35 and got == want, "shares, and what is significant, are those of --json", [(k, got.get(k), want.get(k)) for k in {**got, **want} if got.get(k) != want.get(k)])
+    order = b.js("return clewPage.rows().map((r) => r.delta)")
+    tap.check(order == sorted(order, reverse=True) and abs(sum(order)) < 1e-9, "what grew most comes first; all differences add up to 0")
+    fills = b.js("return [...document.querySelectorAll('#view .flame')].map((f) => [...f.querySelectorAll('g.frame rect')].map((r) => r.getAttribute('fill')))")
+    tap.check(len(fills) == 2 and all(len(f) > 20 for f in fills) and {x.split("-")[2] for f in fills for x in f if "--delta-" in x} and all("delta" in x or "root" in x for f in fills for x in f), "two flame graphs, coloured by how shares changed", [len(f) for f in fills])
+    b.js("document.querySelector('#view g.frame[aria-label^=f_0]').dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))")
+    tap.check("before" in b.js("return document.getElementById('details').textContent"), "the details have both shares")
+    for theme in ("light", "dark"):
+        b.js("if (document.documentElement.dataset.theme !== '%s') document.getElementById('theme').click()" % theme)
+        worst = b.js("""const css = getComputedStyle(document.documentElement), box = document.createElement('canvas').getContext('2d');
+            const light = (v) => { box.fillStyle = css.getPropertyValue('--' + v).trim(); const h = box.fillStyle; return [1, 3, 5].map((i) => parseInt(h.slice(i, i + 2), 16) / 255).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4).reduce((s, c, i) => s + c * [0.2126, 0.7152, 0.0722][i], 0); };
+            const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+            const delta = ['', '-less1', '-less2', '-less3', '-more1', '-more2', '-more3'].map((d) => 'delta' + d);
+            return [...delta.map((d) => ['ink', d]), ['fg', 'heat1'], ['fg', 'heat2'], ['accent', 'bg'], ['lost', 'bg']].map(([x, y]) => [x, y, ratio(x, y)]).filter((r) => r[2] < 4.5)""")
+        tap.check(not worst, "contrast of the colours of change, " + theme, worst)
+        b.screenshot(os.path.join(OUT, f"diff-{theme}.png"))
+    tap.check(not b.console(), "no message in the console of the comparison", b.console())
+
+
+def annotated():
+    source, program = os.path.join(WORK, "code.c"), os.path.join(WORK, "code")
+    with open(source, "w", encoding="ascii") as f:
+        f.write("static inline unsigned mix(unsigned x)\n{\n\treturn x ^ x >> 7; /* </script><script>window.hacked=1</script> */\n}\n"
+                "__attribute__((noinline)) unsigned spin(unsigned n)\n{\n\tunsigned s = 1;\n\tfor (unsigned i = 0; i < n; i++)\n\t\ts = mix(s * 31 + i);\n\treturn s;\n}\n\n"
+                "int main(void)\n{\n\treturn spin(400000000) == 1;\n}\n")
+    subprocess.run(["cc", "-g", "-O2", "-o", program, source], check=True)
+    data = os.path.join(WORK, "code.data")
+    if clew("record", "-q", "-o", data, "--", program).returncode:
+        return None, None
+    path = os.path.join(OUT, "annotate.html")
+    run = clew("annotate", "-i", data, "--html", path, "spin")
+    with open(path, encoding="ascii") as f:
+        text = f.read()
+    tap.check(run.returncode == 0 and not run.stdout and "hacked" not in text and text.count('id="code-0"') == 1, "a page of a function, without a byte of its source in the markup", run)
+    for name, words in (("--json", ("--json",)), ("--stdio", ("--stdio",))):
+        no = os.path.join(WORK, "no.html")
+        run = clew("annotate", "-i", data, "--html", no, *words)
+        tap.check(run.returncode == 2 and not os.path.exists(no), "annotate --html excludes " + name, run)
+    no = os.path.join(WORK, "no.html")
+    run = clew("annotate", "-i", data, "--html", no, "nothing_of_this_name")
+    tap.check(run.returncode == 1 and not os.path.exists(no), "no page of a function that is not there", run)
+    if os.path.exists("/dev/full"):
+        run = clew("annotate", "-i", data, "--html", "/dev/full", "spin")
+        tap.check(run.returncode == 1 and "No space left" in run.stderr, "a full disk", run)
+    return data, path
+
+
+def annotate_page(b, data, path):
+    tap.check(b.open(path) and not b.console() and b.requests() == ["file://" + path], "the page of a function is ready, by itself", b.console())
+    want = json.loads(clew("annotate", "-i", data, "--json", "spin").stdout)
+    tap.check(b.js("return clewPage.data.symbols") == want["symbols"], "its data are those of --json")
+    shares = b.js("return [...document.querySelectorAll('tr.insn')].map((r) => parseFloat(r.firstChild.textContent) || 0)")
+    lines = b.js("return [...document.querySelectorAll('tr.line')].map((r) => parseFloat(r.firstChild.textContent) || 0)")
+    tap.check(len(shares) == len(want["symbols"][0]["instructions"]) and abs(sum(shares) - 100) < 0.3 and abs(sum(lines) - 100) < 0.3, "shares of instructions add up to 100 %, those of lines too", (sum(shares), sum(lines)))
+    text = b.js("return document.getElementById('view').textContent")
+    tap.check("s = mix(s * 31 + i);" in text and "inlined mix at code.c:9" in text and "<script>window" in text and b.js("return window.hacked ?? null") is None, "source lines, inlined calls; markup in a comment is text", text[:300])
+    target = b.js("const j = document.querySelector('button.jump'); j.click(); return [j.textContent, document.querySelector('tr.chosen').dataset.at]")
+    tap.check(target[0] == "\u2192 " + target[1], "a jump is followed", target)
+    b.keys("b")
+    tap.check(b.js("return document.querySelector('tr.chosen').dataset.at") != target[1], "b goes back")
+    b.keys("n")
+    hot = b.js("return parseFloat(document.querySelector('tr.chosen').firstChild.textContent)")
+    tap.check(hot == max(shares) or hot > 5, "n goes to a hot instruction", hot)
+    for theme in ("light", "dark"):
+        b.js("if (document.documentElement.dataset.theme !== '%s') document.getElementById('theme').click()" % theme)
+        b.screenshot(os.path.join(OUT, f"annotate-{theme}.png"))
+    tap.check(not b.console(), "no message in the console of the function", b.console())
+
+
+def main():
+    os.makedirs(OUT, exist_ok=True)
+    first, second = recordings()
+    compared = diff_files(first, second)
+    data, path = annotated()
+    if not data:
+        tap.skip("annotate --html", "nothing can be recorded here")
+    if browser.why_not():
+        tap.skip("the pages in a browser", browser.why_not())
+        tap.done()
+    b = browser.Browser()
+    try:
+        diff_numbers(b, compared, first, second)
+        if data:
+            annotate_page(b, data, path)
+    finally:
+        b.close()
+    tap.done()
+
+
+main()
