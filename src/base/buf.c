@@ -62,6 +62,23 @@ void buf_hex_bytes(struct buf *b, const void *bytes, size_t nr)
 		buf_hex(b, at[i], 2, '0');
 }
 
+void buf_base64(struct buf *b, const void *bytes, size_t size)
+{
+	const uint8_t *data = bytes;
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < size; i += 3) {
+		size_t n = size - i < 3 ? size - i : 3;
+		uint32_t v = (uint32_t)data[i] << 16 | (n > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
+			     (n > 2 ? data[i + 2] : 0);
+		char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
+				n > 1 ? digits[v >> 6 & 63] : '=', n > 2 ? digits[v & 63] : '='};
+
+		buf_add(b, four, sizeof(four));
+	}
+}
+
 unsigned int dec_digits(char room[DEC_DIGITS], uint64_t v)
 {
 	unsigned int at = DEC_DIGITS;

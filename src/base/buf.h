@@ -78,6 +78,8 @@ void buf_fill(struct buf *b, char c, size_t n);
 void buf_hex(struct buf *b, uint64_t v, unsigned int width, char pad);
 /** Two digits a byte. */
 void buf_hex_bytes(struct buf *b, const void *bytes, size_t nr);
+/** With '=' at the end where @p size is no multiple of 3. Spec: RFC 4648, "Base 64 Encoding". */
+void buf_base64(struct buf *b, const void *bytes, size_t size);
 
 enum { DEC_DIGITS = 20 };
 

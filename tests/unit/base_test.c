@@ -117,6 +117,12 @@ static void test_buf(void)
 	buf_hex_bytes(&b, NULL, 0);
 	CHECK_STR(buf_cstr(&b), "0aff00", "bytes in hex");
 	buf_clear(&b);
+	buf_base64(&b, "f", 1);
+	buf_base64(&b, "fo", 2);
+	buf_base64(&b, "\xff\xfe\xfd", 3);
+	buf_base64(&b, NULL, 0);
+	CHECK_STR(buf_cstr(&b), "Zg==Zm8=//79", "bytes in base 64");
+	buf_clear(&b);
 	buf_seconds(&b, 12000000345);
 	buf_seconds(&b, 999999999);
 	CHECK_STR(buf_cstr(&b), "12.0000003450.999999999", "seconds");

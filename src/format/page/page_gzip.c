@@ -23,22 +23,6 @@ struct page_gzip {
 	uint32_t nr_batches, nr_blocks;
 };
 
-static void put_base64(struct buf *to, const uint8_t *data, size_t size)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < size; i += 3) {
-		size_t n = size - i < 3 ? size - i : 3;
-		uint32_t v = (uint32_t)data[i] << 16 | (n > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
-			     (n > 2 ? data[i + 2] : 0);
-		char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
-				n > 1 ? digits[v >> 6 & 63] : '=', n > 2 ? digits[v & 63] : '='};
-
-		buf_add(to, four, sizeof(four));
-	}
-}
-
 static enum clew_err flush(struct page_gzip *z, bool is_end)
 {
 	buf_clear(&z->text);
@@ -47,7 +31,7 @@ static enum clew_err flush(struct page_gzip *z, bool is_end)
 			   z->nr_blocks ? "</script>\n" : "", z->name, z->nr_blocks);
 		z->nr_blocks++;
 	}
-	put_base64(&z->text, z->packed, z->nr_packed);
+	buf_base64(&z->text, z->packed, z->nr_packed);
 	if (is_end)
 		buf_str(&z->text, "</script>\n");
 	z->nr_batches++;
