@@ -118,7 +118,7 @@ static enum clew_err count(struct ann_counts *c, const struct ana_event *e,
 	struct ann_cell cell = {.rel = e->loc->rel, .event = e->evsel->index, .weight = *w};
 	enum clew_err err = symbol_of(c, e->loc, &cell.symbol);
 
-	if (err == CLEW_OK && c->symbols.data[cell.symbol].is_wanted)
+	if (err == CLEW_OK && (c->opts.counts_all || c->symbols.data[cell.symbol].is_wanted))
 		err = add_cell(c, &cell);
 	if (err == CLEW_OK)
 		ann_weight_add(&c->symbols.data[cell.symbol].weight, w);

@@ -25,6 +25,7 @@ static inline void ann_weight_add(struct ann_weight *to, const struct ann_weight
 struct ann_counts_opts {
 	const char *symbol; /* as shown, or as linked: addresses of these alone; NULL: of all */
 	const char *dso;    /* path or last part of it: symbols of this file alone; NULL: of all */
+	bool counts_all;    /* addresses of all symbols: is_wanted says which were asked for */
 	struct budget *budget;
 };
 

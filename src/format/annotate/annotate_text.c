@@ -15,6 +15,7 @@ struct writer {
 	const struct annotation *a;
 	const struct annotate_text_opts *opts;
 	const struct clew_sink *sink;
+	struct annotate_lines *lines; /* text stays, and its lines go here; or NULL */
 	struct jump_lanes lanes;
 	struct buf out;
 	unsigned int address_digits;
@@ -296,6 +297,29 @@ static void put_insn(struct writer *w, size_t i)
 	buf_char(&w->out, '\n');
 }
 
+/* What was written from byte @p from on. */
+static bool add_lines(struct writer *w, size_t from, size_t insn, bool is_insn)
+{
+	bool ok = !w->out.is_failed;
+
+	while (ok && from < w->out.nr) {
+		const char *at = w->out.data + from, *end = memchr(at, '\n', w->out.nr - from);
+		size_t bytes = (size_t)(end - at);
+
+		ok = vec_push(&w->lines->lines,
+			      (struct annotate_line){from, bytes, (uint32_t)insn, is_insn});
+		from += bytes + 1;
+	}
+	return ok;
+}
+
+static enum clew_err end_lines(struct writer *w, size_t from, size_t insn, bool is_insn)
+{
+	if (!w->lines)
+		return sink_flush(w->sink, &w->out, FLUSH_BYTES);
+	return add_lines(w, from, insn, is_insn) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
 static enum clew_err put_all(struct writer *w)
 {
 	const struct annotation *a = w->a;
@@ -305,14 +329,18 @@ static enum clew_err put_all(struct writer *w)
 
 	for (size_t i = 0; i < a->insns.nr && err == CLEW_OK; i++) {
 		uint32_t at = a->insns.data[i].line;
+		size_t from = w->out.nr;
 
 		if (at != ANN_NONE && at != line && !w->opts->no_source) {
 			put_line(w, i, before);
+			err = end_lines(w, from, i, false);
 			before = &a->lines.data[at];
 		}
 		line = at;
+		from = w->out.nr;
 		put_insn(w, i);
-		err = sink_flush(w->sink, &w->out, FLUSH_BYTES);
+		if (err == CLEW_OK)
+			err = end_lines(w, from, i, true);
 	}
 	return err;
 }
@@ -344,4 +372,30 @@ enum clew_err annotate_text(const struct annotation *a, const struct annotate_te
 	jump_lanes_done(&w.lanes);
 	buf_done(&w.out);
 	return err;
+}
+
+enum clew_err annotate_lines_make(struct annotate_lines *l, const struct annotation *a,
+				  const struct annotate_text_opts *opts)
+{
+	struct writer w = {.a = a, .opts = opts, .lines = l};
+	enum clew_err err = CLEW_NO_MEMORY;
+
+	*l = (struct annotate_lines){.head_bytes = 0};
+	w.address_digits = digits_of(a);
+	if (jump_lanes_make(&w.lanes, a)) {
+		put_head(&w);
+		l->head_bytes = w.out.nr;
+		put_titles(&w);
+		l->titles_bytes = w.out.nr - l->head_bytes;
+		err = put_all(&w);
+	}
+	jump_lanes_done(&w.lanes);
+	l->text = w.out;
+	return err;
+}
+
+void annotate_lines_done(struct annotate_lines *l)
+{
+	buf_done(&l->text);
+	vec_done(&l->lines);
 }

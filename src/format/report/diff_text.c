@@ -152,6 +152,8 @@ static void put_row(struct diff_writer *d, const struct report_diff_row *row, co
 		buf_str(&d->w.out, dim);
 	put_numbers(d, row, &column);
 	for (size_t i = 0; i < nr; i++) {
+		if (!widths[i])
+			continue;
 		buf_clear(&d->w.cell);
 		buf_str(&d->w.cell, diff_row_text(d->table, row, i));
 		put_key(d, &column, widths[i], i + 1 == nr);
@@ -204,6 +206,8 @@ static void put_head(struct diff_writer *d, const size_t *widths, bool is_rule)
 	for (size_t i = 0; i < sort->nr; i++) {
 		bool is_last = i + 1 == sort->nr;
 
+		if (!widths[i])
+			continue;
 		buf_clear(&d->w.cell);
 		if (is_rule)
 			buf_fill(&d->w.cell, '.',
@@ -293,15 +297,21 @@ static void measure(struct diff_writer *d, size_t *widths)
 	buf_done(&escaped);
 }
 
-static void choose_widths(struct diff_writer *d, size_t *widths)
+static void limit_widths(struct diff_writer *d, size_t *widths)
 {
 	size_t used = d->value_columns, others = d->feed->nr_inputs - 1;
 
 	d->nr_numbers = 1 + others * (3 + d->has_wdiff);
 	used += others * (2 * (2 + d->value_columns) + 1 + 2 + RATIO_COLUMNS);
 	used += d->has_wdiff ? others * (2 + NUMBER_COLUMNS) : 0;
-	measure(d, widths);
 	report_fit(&d->w, used, d->nr_numbers, widths, d->feed->opts.sort.nr);
+}
+
+static void put_notes(struct diff_writer *d)
+{
+	for (uint32_t i = 0; i < d->feed->nr_inputs; i++)
+		put_input(d, i);
+	put_norm(d);
 }
 
 static enum clew_err put_table(struct diff_writer *d)
@@ -309,11 +319,10 @@ static enum clew_err put_table(struct diff_writer *d)
 	size_t widths[REPORT_NR_KEYS], from = d->w.out.nr;
 	enum clew_err err = CLEW_OK;
 
-	for (uint32_t i = 0; i < d->feed->nr_inputs; i++)
-		put_input(d, i);
-	put_norm(d);
+	put_notes(d);
 	text_fold(&d->w.out, from, d->opts->columns);
-	choose_widths(d, widths);
+	measure(d, widths);
+	limit_widths(d, widths);
 	put_head(d, widths, false);
 	if (!d->opts->separator) {
 		put_head(d, widths, true);
@@ -327,28 +336,110 @@ static enum clew_err put_table(struct diff_writer *d)
 	return err == CLEW_OK ? flush(d, 0) : err;
 }
 
-enum clew_err diff_text_table(const struct diff_feed *f, const struct diff_table *t,
-			      const struct diff_input *inputs, const struct diff_text_opts *opts,
-			      const struct clew_sink *sink)
+static struct report_text_opts cells_of(const struct diff_text_opts *opts)
 {
-	const struct report_text_opts cells = {.is_colored = opts->is_colored,
-					       .separator = opts->separator,
-					       .columns = opts->columns,
-					       .cut_mark = opts->cut_mark};
-	struct diff_writer d = {
-		.w = {.opts = &cells, .sink = sink},
+	return (struct report_text_opts){.is_colored = opts->is_colored,
+					 .separator = opts->separator,
+					 .columns = opts->columns,
+					 .cut_mark = opts->cut_mark};
+}
+
+static struct diff_writer writer_of(const struct diff_feed *f, const struct diff_table *t,
+				    const struct diff_input *inputs,
+				    const struct diff_text_opts *opts,
+				    const struct report_text_opts *cells)
+{
+	bool is_percent = report_diff_is_percent(f->opts.norm);
+
+	return (struct diff_writer){
+		.w = {.opts = cells},
 		.feed = f,
 		.table = t,
 		.inputs = inputs,
 		.opts = opts,
-		.is_percent = report_diff_is_percent(f->opts.norm),
+		.is_percent = is_percent,
 		.has_wdiff = f->opts.diff.order == REPORT_DIFF_BY_WDIFF,
+		.value_columns = is_percent ? VALUE_COLUMNS : NUMBER_COLUMNS,
 	};
+}
+
+enum clew_err diff_text_table(const struct diff_feed *f, const struct diff_table *t,
+			      const struct diff_input *inputs, const struct diff_text_opts *opts,
+			      const struct clew_sink *sink)
+{
+	const struct report_text_opts cells = cells_of(opts);
+	struct diff_writer d = writer_of(f, t, inputs, opts, &cells);
 	enum clew_err err;
 
-	d.value_columns = d.is_percent ? VALUE_COLUMNS : NUMBER_COLUMNS;
+	d.w.sink = sink;
 	err = put_table(&d);
 	buf_done(&d.w.out);
 	buf_done(&d.w.cell);
 	return err;
+}
+
+/* --- Lines one at a time. --- */
+
+struct diff_lines {
+	struct diff_writer d;
+	struct diff_text_opts opts;
+	struct report_text_opts cells;
+	size_t measured[REPORT_NR_KEYS], widths[REPORT_NR_KEYS];
+};
+
+enum clew_err diff_lines_new(struct diff_lines **ret, const struct diff_feed *f,
+			     const struct diff_table *t, const struct diff_input *inputs,
+			     const struct diff_text_opts *opts)
+{
+	struct diff_lines *l = mem_zalloc(sizeof(*l));
+
+	if (!l)
+		return CLEW_NO_MEMORY;
+	l->opts = *opts;
+	l->opts.separator = NULL;
+	l->cells = cells_of(&l->opts);
+	l->cells.keeps_ends = true;
+	l->d = writer_of(f, t, inputs, &l->opts, &l->cells);
+	measure(&l->d, l->measured);
+	diff_lines_set_columns(l, opts->columns);
+	*ret = l;
+	return CLEW_OK;
+}
+
+void diff_lines_free(struct diff_lines *l)
+{
+	if (!l)
+		return;
+	buf_done(&l->d.w.out);
+	buf_done(&l->d.w.cell);
+	mem_free(l);
+}
+
+void diff_lines_set_columns(struct diff_lines *l, size_t columns)
+{
+	l->cells.columns = columns;
+	memcpy(l->widths, l->measured, sizeof(l->widths));
+	limit_widths(&l->d, l->widths);
+}
+
+void diff_lines_head(struct diff_lines *l, struct buf *out)
+{
+	put_notes(&l->d);
+	report_take_line(&l->d.w, out);
+}
+
+void diff_lines_titles(struct diff_lines *l, struct buf *out)
+{
+	l->cells.keeps_ends = false; /* titles are known by how they begin */
+	put_head(&l->d, l->widths, false);
+	l->cells.keeps_ends = true;
+	if (l->d.w.out.nr)
+		l->d.w.out.data[0] = ' '; /* '#' */
+	report_take_line(&l->d.w, out);
+}
+
+bool diff_lines_row(struct diff_lines *l, size_t row, struct buf *out)
+{
+	put_row(&l->d, &l->d.table->diff.rows.data[row], l->widths);
+	return report_take_line(&l->d.w, out);
 }

@@ -26,4 +26,23 @@ enum clew_err diff_text_table(const struct diff_feed *d, const struct diff_table
 			      const struct diff_input *inputs, const struct diff_text_opts *opts,
 			      const struct clew_sink *sink);
 
+/** A table's lines one at a time, for a browser of them, without newlines; names are cut in their
+ * middle. */
+struct diff_lines;
+
+/** All is borrowed. Measures all rows that are shown. CLEW_NO_MEMORY. */
+enum clew_err diff_lines_new(struct diff_lines **ret, const struct diff_feed *d,
+			     const struct diff_table *t, const struct diff_input *inputs,
+			     const struct diff_text_opts *opts);
+void diff_lines_free(struct diff_lines *l);
+
+/** Limit lines to @p columns; 0: no limit. O(1). */
+void diff_lines_set_columns(struct diff_lines *l, size_t columns);
+
+/** The recordings and what values are: the lines after '#', with newlines. */
+void diff_lines_head(struct diff_lines *l, struct buf *out);
+void diff_lines_titles(struct diff_lines *l, struct buf *out);
+/** @return whether a name is cut. */
+bool diff_lines_row(struct diff_lines *l, size_t row, struct buf *out);
+
 #endif

@@ -84,7 +84,7 @@ static void put_key(struct report_writer *w, size_t width, bool is_last)
 		buf_fill(&w->out, ' ', width - columns);
 }
 
-static void put_row(struct report_writer *w, const struct report_row *row, const size_t *widths)
+void report_put_row(struct report_writer *w, const struct report_row *row, const size_t *widths)
 {
 	const struct report_sort *sort = report_feed_sort(w->feed);
 	bool is_first = true;
@@ -92,6 +92,8 @@ static void put_row(struct report_writer *w, const struct report_row *row, const
 	for (uint32_t e = 0; e < w->table->nr_events; e++)
 		put_value(w, row, e, &is_first);
 	for (size_t i = 0; i < sort->nr; i++) {
+		if (!widths[i])
+			continue;
 		buf_clear(&w->cell);
 		report_feed_row_text(w->feed, row, sort->keys[i], &w->cell);
 		put_gap(w, &is_first);
@@ -100,8 +102,7 @@ static void put_row(struct report_writer *w, const struct report_row *row, const
 	report_end_line(w);
 }
 
-/* Columns of each sort key: its title's, or its longest text's. */
-static void measure(struct report_writer *w, size_t *widths)
+void report_measure(struct report_writer *w, size_t *widths)
 {
 	const struct report_sort *sort = report_feed_sort(w->feed);
 	struct buf escaped = {0};
@@ -142,8 +143,7 @@ static void number_columns(const struct report_text_opts *o,
 	ret[3] = (struct number_column){o->has_period, "Period", NUMBER_COLUMNS};
 }
 
-/* Measured, then limited by the line and by -w. */
-static void choose_widths(struct report_writer *w, size_t *widths)
+void report_limit_widths(const struct report_writer *w, size_t *widths)
 {
 	struct number_column columns[NR_NUMBER_COLUMNS];
 	size_t used = 0, nr = 0;
@@ -153,12 +153,10 @@ static void choose_widths(struct report_writer *w, size_t *widths)
 		used += columns[c].is_there ? w->table->nr_events * (2 + columns[c].width) : 0;
 		nr += columns[c].is_there;
 	}
-	measure(w, widths);
 	report_fit(w, used, nr, widths, report_feed_sort(w->feed)->nr);
 }
 
-/* A line of the table's head: titles, or dots under them. */
-static void put_head(struct report_writer *w, const size_t *widths, bool is_rule)
+void report_put_head(struct report_writer *w, const size_t *widths, bool is_rule)
 {
 	static const char dots[] = "............................................................";
 	const struct report_sort *sort = report_feed_sort(w->feed);
@@ -186,6 +184,8 @@ static void put_head(struct report_writer *w, const size_t *widths, bool is_rule
 	for (size_t i = 0; i < sort->nr; i++) {
 		bool is_last = i + 1 == sort->nr;
 
+		if (!widths[i])
+			continue;
 		buf_clear(&w->cell);
 		if (is_rule)
 			buf_fill(&w->cell, '.',
@@ -239,17 +239,18 @@ static enum clew_err put_table(struct report_writer *w)
 	size_t widths[REPORT_NR_KEYS];
 	enum clew_err err = CLEW_OK;
 
-	choose_widths(w, widths);
+	report_measure(w, widths);
+	report_limit_widths(w, widths);
 	put_event_lines(w);
-	put_head(w, widths, false);
+	report_put_head(w, widths, false);
 	if (!w->opts->separator) {
-		put_head(w, widths, true);
+		report_put_head(w, widths, true);
 		buf_str(&w->out, "#\n");
 	}
 	for (size_t r = 0; r < w->table->nr_shown && err == CLEW_OK; r++) {
 		const struct report_row *row = &w->table->rows.rows.data[r];
 
-		put_row(w, row, widths);
+		report_put_row(w, row, widths);
 		if (w->opts->style != REPORT_GRAPH_NONE && row->graph != REPORT_NONE)
 			err = report_put_graph(w, row);
 		if (err == CLEW_OK)

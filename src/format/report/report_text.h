@@ -25,8 +25,11 @@ struct report_text_opts {
 	bool is_colored;
 	const char *separator; /* between columns, instead of aligning them; NULL: align */
 	/* Where columns are aligned: what does not fit is cut, with a mark. */
-	size_t columns;                     /* of the terminal: no line is longer; 0: no limit */
-	const char *cut_mark;               /* NULL: "..." */
+	size_t columns;       /* of the terminal: no line is longer; 0: no limit */
+	const char *cut_mark; /* NULL: "..." */
+	/* Names are cut in their middle, and the first columns omitted where the others would have
+	 * too little. */
+	bool keeps_ends;
 	uint16_t widths[REPORT_MAX_WIDTHS]; /* of the columns, those of numbers too; 0: as their
 					       texts */
 };

@@ -22,10 +22,7 @@ enum {
 
 struct drawing {
 	struct report_writer *w;
-	const struct report_graph_node *nodes;
-	size_t nr;
-	bool *is_last; /* by node: no sibling follows */
-	uint64_t whole;
+	struct report_branches b;
 	/* Shape of this branch, outermost fork first: do lines continue below? */
 	bool goes_on[MAX_FORKS];
 	unsigned int extra;   /* columns before the first fork */
@@ -33,24 +30,23 @@ struct drawing {
 	unsigned int deepest; /* forks inside each other */
 };
 
-static bool mark_last(struct drawing *d)
+bool report_branches_mark_last(struct report_branches *b)
 {
 	size_t depths = 0;
 	bool *open;
 
-	for (size_t i = 0; i < d->nr; i++)
-		depths = d->nodes[i].depth > depths ? d->nodes[i].depth : depths;
+	for (size_t i = 0; i < b->nr; i++)
+		depths = b->nodes[i].depth > depths ? b->nodes[i].depth : depths;
 	open = mem_calloc(depths + 2, sizeof(*open));
-	d->is_last = mem_calloc(d->nr, sizeof(*d->is_last));
-	for (size_t i = d->nr; open && d->is_last && i-- > 0;) {
-		uint32_t depth = d->nodes[i].depth;
+	for (size_t i = b->nr; open && i-- > 0;) {
+		uint32_t depth = b->nodes[i].depth;
 
-		d->is_last[i] = !open[depth];
+		b->is_last[i] = !open[depth];
 		open[depth] = true;
 		open[depth + 1] = false;
 	}
 	mem_free(open);
-	return open != NULL && d->is_last != NULL;
+	return open != NULL;
 }
 
 static void put_margin(struct drawing *d, unsigned int forks)
@@ -65,16 +61,21 @@ static void put_margin(struct drawing *d, unsigned int forks)
 	}
 }
 
-static void put_name(struct drawing *d, uint32_t frame)
+void report_put_frame(struct report_writer *w, uint32_t frame, size_t width)
 {
-	buf_clear(&d->w->cell);
-	report_feed_frame_name(d->w->feed, frame, &d->w->cell);
-	report_put_cell(d->w, SIZE_MAX);
+	buf_clear(&w->cell);
+	report_feed_frame_name(w->feed, frame, &w->cell);
+	report_put_cell(w, width);
+}
+
+void report_put_nr_more(struct report_writer *w, uint32_t nr)
+{
+	buf_printf(&w->out, "[%u more frame%s]", nr, nr == 1 ? "" : "s");
 }
 
 static void put_name_line(struct drawing *d, uint32_t frame)
 {
-	put_name(d, frame);
+	report_put_frame(d->w, frame, SIZE_MAX);
 	report_end_line(d->w);
 }
 
@@ -84,45 +85,50 @@ static void put_more(struct drawing *d, uint32_t nr, unsigned int forks)
 	if (!nr)
 		return;
 	put_margin(d, forks);
-	buf_printf(&d->w->out, "[%u more frame%s]", nr, nr == 1 ? "" : "s");
+	report_put_nr_more(d->w, nr);
 	report_end_line(d->w);
 }
 
-/* Is node @p i the only continuation of the one before, and all but what the limit hides? */
-static bool continues(const struct drawing *d, size_t i)
+bool report_branches_continues(const struct report_branches *b, size_t i,
+			       const struct report_text_opts *opts)
 {
 	uint64_t above, whole;
 
-	if (i >= d->nr || d->nodes[i].depth != d->nodes[i - 1].depth + 1 || !d->is_last[i])
+	if (i >= b->nr || b->nodes[i].depth != b->nodes[i - 1].depth + 1 || !b->is_last[i])
 		return false;
-	above = d->nodes[i - 1].period;
-	whole = d->w->opts->is_relative ? above : d->whole;
-	return d->nodes[i].period == above ||
-	       (double)(above - d->nodes[i].period) < d->w->opts->min_share * (double)whole;
+	above = b->nodes[i - 1].period;
+	whole = opts->is_relative ? above : b->whole;
+	return b->nodes[i].period == above ||
+	       (double)(above - b->nodes[i].period) < opts->min_share * (double)whole;
 }
 
-static void put_amount(struct drawing *d, uint64_t part, uint64_t whole)
+static bool continues(const struct drawing *d, size_t i)
 {
-	if (d->w->opts->has_periods)
-		buf_dec(&d->w->out, part, 0, ' ');
+	return report_branches_continues(&d->b, i, d->w->opts);
+}
+
+void report_put_amount(struct report_writer *w, uint64_t part, uint64_t whole)
+{
+	if (w->opts->has_periods)
+		buf_dec(&w->out, part, 0, ' ');
 	else
-		report_put_share(d->w, part, whole, 0);
+		report_put_share(w, part, whole, 0);
 }
 
 /* Node @p i at a fork, with the run after it. @return index of the node after the run. */
 static size_t put_branch(struct drawing *d, size_t i, unsigned int fork, uint64_t whole)
 {
 	put_margin(d, fork);
-	buf_str(&d->w->out, d->is_last[i] ? "'--" : "|--");
-	put_amount(d, d->nodes[i].period, whole);
+	buf_str(&d->w->out, d->b.is_last[i] ? "'--" : "|--");
+	report_put_amount(d->w, d->b.nodes[i].period, whole);
 	buf_str(&d->w->out, "--");
-	put_name_line(d, d->nodes[i].frame);
-	d->goes_on[fork] = !d->is_last[i];
+	put_name_line(d, d->b.nodes[i].frame);
+	d->goes_on[fork] = !d->b.is_last[i];
 	for (i++; continues(d, i); i++) {
 		put_margin(d, fork + 1);
-		put_name_line(d, d->nodes[i].frame);
+		put_name_line(d, d->b.nodes[i].frame);
 	}
-	put_more(d, d->nodes[i - 1].nr_more, fork + 1);
+	put_more(d, d->b.nodes[i - 1].nr_more, fork + 1);
 	return i;
 }
 
@@ -133,13 +139,13 @@ static size_t put_trunk(struct drawing *d)
 
 	put_margin(d, 0);
 	buf_str(&d->w->out, "---");
-	put_name_line(d, d->nodes[0].frame);
+	put_name_line(d, d->b.nodes[0].frame);
 	d->extra = 3;
 	for (; continues(d, i); i++) {
 		put_margin(d, 0);
-		put_name_line(d, d->nodes[i].frame);
+		put_name_line(d, d->b.nodes[i].frame);
 	}
-	put_more(d, d->nodes[i - 1].nr_more, 0);
+	put_more(d, d->b.nodes[i - 1].nr_more, 0);
 	return i;
 }
 
@@ -153,24 +159,25 @@ static void put_forks(struct drawing *d, size_t i, uint64_t whole)
 	struct open_fork open[MAX_FORKS];
 	unsigned int nr = 0;
 
-	while (i < d->nr) {
-		uint32_t depth = d->nodes[i].depth;
+	while (i < d->b.nr) {
+		uint32_t depth = d->b.nodes[i].depth;
 
 		while (nr && open[nr - 1].depth > depth)
 			nr--;
 		if (!nr || open[nr - 1].depth != depth) {
-			uint64_t above = i ? d->nodes[i - 1].period - d->nodes[i - 1].self : whole;
+			uint64_t above =
+				i ? d->b.nodes[i - 1].period - d->b.nodes[i - 1].self : whole;
 
 			if (nr == MAX_FORKS) { /* deeper than anybody reads */
 				put_margin(d, nr);
 				buf_str(&d->w->out, "[...]");
 				report_end_line(d->w);
-				for (; i < d->nr && d->nodes[i].depth >= depth; i++)
+				for (; i < d->b.nr && d->b.nodes[i].depth >= depth; i++)
 					;
 				continue;
 			}
-			open[nr++] = (struct open_fork){depth,
-							d->w->opts->is_relative ? above : d->whole};
+			open[nr++] = (struct open_fork){
+				depth, d->w->opts->is_relative ? above : d->b.whole};
 		}
 		i = put_branch(d, i, nr - 1, open[nr - 1].whole);
 	}
@@ -183,7 +190,7 @@ static void put_tree(struct drawing *d, uint64_t period)
 	buf_fill(&d->w->out, ' ', MARGIN);
 	buf_char(&d->w->out, '|');
 	report_end_line(d->w);
-	if (d->is_last[0] && d->nodes[0].period == period)
+	if (d->b.is_last[0] && d->b.nodes[0].period == period)
 		i = put_trunk(d);
 	put_forks(d, i, period);
 	buf_char(&d->w->out, '\n');
@@ -217,8 +224,8 @@ static bool put_paths(struct drawing *d, uint64_t period)
 	} path = {0};
 	bool ok = true;
 
-	for (size_t i = 0; i < d->nr && ok; i++) {
-		const struct report_graph_node *n = &d->nodes[i];
+	for (size_t i = 0; i < d->b.nr && ok; i++) {
+		const struct report_graph_node *n = &d->b.nodes[i];
 
 		path.nr = n->depth;
 		ok = vec_push(&path, n->frame);
@@ -226,8 +233,8 @@ static bool put_paths(struct drawing *d, uint64_t period)
 			continue;
 		if (!is_folded)
 			buf_fill(&d->w->out, ' ', MARGIN - 1);
-		put_amount(d, n->nr_more ? n->period : n->self,
-			   d->w->opts->is_relative ? period : d->whole);
+		report_put_amount(d->w, n->nr_more ? n->period : n->self,
+				  d->w->opts->is_relative ? period : d->b.whole);
 		if (is_folded)
 			buf_char(&d->w->out, ' ');
 		else
@@ -237,7 +244,7 @@ static bool put_paths(struct drawing *d, uint64_t period)
 				buf_char(&d->w->out, ';');
 			if (!is_folded)
 				buf_fill(&d->w->out, ' ', MARGIN + 4);
-			put_name(d, path.data[k]);
+			report_put_frame(d->w, path.data[k], SIZE_MAX);
 			if (!is_folded)
 				report_end_line(d->w);
 		}
@@ -256,19 +263,20 @@ enum clew_err report_put_graph(struct report_writer *w, const struct report_row 
 	const struct report_graph *g = &w->table->graphs.graphs.data[row->graph];
 	const struct report_value *v = report_row_value(&w->table->rows, row, 0);
 	uint64_t period = w->opts->by_total ? v->total : v->self;
-	struct drawing d = {.w = w,
-			    .nodes = w->table->graphs.nodes.data + g->first,
-			    .nr = g->nr,
-			    .indent = INDENT,
-			    .whole = w->table->periods[0]};
-	bool ok = true;
+	struct drawing d = {
+		.w = w,
+		.b = {.nodes = w->table->graphs.nodes.data + g->first,
+		      .nr = g->nr,
+		      .is_last = mem_calloc(g->nr, sizeof(bool)),
+		      .whole = w->table->periods[0]},
+		.indent = INDENT
+        };
+	bool ok = d.b.is_last;
 
-	if (w->opts->style != REPORT_GRAPH_TREE)
+	if (ok && w->opts->style != REPORT_GRAPH_TREE)
 		ok = put_paths(&d, period);
-	else if (mark_last(&d))
+	else if (ok && (ok = report_branches_mark_last(&d.b)))
 		put_fitting_tree(&d, period);
-	else
-		ok = false;
-	mem_free(d.is_last);
+	mem_free(d.b.is_last);
 	return ok ? CLEW_OK : CLEW_NO_MEMORY;
 }
