@@ -1,42 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "annotate/ann_source.h"
 #include "base/near_name.h"
-#include "cli/annotate_flow.h"
-#include "cli/annotate_page.h"
+#include "cli/annotate_run.h"
 #include "cli/commands.h"
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
 #include "cli/common/terminal_text.h"
-#include "cli/itrace.h"
-#include "format/annotate/annotate_json.h"
-#include "format/annotate/annotate_text.h"
+#include "cli/tui.h"
+#include "cli/tui_annotate.h"
 #include "format/report/stats_text.h"
 #include "os/file_time.h"
 
-enum { MAX_GROUP = 64, DEFAULT_SYMBOLS = 5 };
-
-struct annotate {
-	struct cli_input in;
-	struct cli_itrace itrace;
-	struct ann_counts counts;
-	struct ann_sources sources;
-	struct annotate_text_opts text;
-	struct annotate_flow flow;
-	struct annotate_json json;
-	struct annotation_opts opts;
-	struct analyze *analysis;
-	struct clew_sink out;
-	struct clew_diag out_diag;
-	struct annotate_page page;
-	const char *color, *html; /* html: the file of the page */
-	uint64_t max_symbols;
-	size_t nr_written, nr_omitted;
-	bool is_json, is_stdio, is_grouped, has_source;
-};
+enum { DEFAULT_SYMBOLS = 5 };
 
 /* --- options --- */
 
@@ -44,10 +23,12 @@ static int check(const struct annotate *n)
 {
 	int status = cli_check_color(n->color);
 
-	if (status < 0 && n->is_json + n->is_stdio + !!n->html > 1) {
-		cli_error("--json, --html and --stdio exclude each other");
+	if (status < 0 && n->is_json + n->is_stdio + n->is_tui + !!n->html > 1) {
+		cli_error("--json, --html, --stdio and --tui exclude each other");
 		return CLI_USAGE;
 	}
+	if (status < 0 && n->is_tui && tui_check("--tui") != CLI_OK)
+		return CLI_USAGE;
 	return status;
 }
 
@@ -58,12 +39,15 @@ static int parse(struct annotate *n, int argc, char **argv)
 	const struct cli_option options[] = {
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{0, "stdio", NULL, "text (default)", CLI_FLAG, &n->is_stdio},
+		{0, "tui", NULL, "browse it on the terminal: Enter follows jumps and calls; h shows the keys", CLI_FLAG, &n->is_tui},
 		{0, "json", NULL, "all values as JSON", CLI_FLAG, &n->is_json},
 		{0, "html", "FILE", "a page for a browser, in one file", CLI_STRING, &n->html},
 		{'n', "show-nr-samples", NULL, "numbers of samples in place of shares", CLI_FLAG, &n->text.has_counts},
 		{0, "group", NULL, "the events of a group as columns side by side (default: one after the other)",
 		 CLI_FLAG, &n->is_grouped},
 		{0, "stdio-color", "WHEN", "always, never, auto (default: on a terminal)", CLI_STRING, &n->color},
+		{0, "color", NULL, "colours where output has some (default); --no-color: none, as with NO_COLOR in the environment for --tui",
+		 CLI_FLAG, &n->has_color},
 		{0, "Source", NULL, NULL, CLI_SECTION},
 		{0, "source", NULL, "show lines of source (default); --no-source: instructions alone", CLI_FLAG, &n->has_source},
 		{0, "source-dir", "DIR", "look for source files below DIR first", CLI_STRING, &n->sources.dir},
@@ -90,7 +74,8 @@ static int parse(struct annotate *n, int argc, char **argv)
 			"  clew annotate                           the hottest functions of perf.data\n"
 			"  clew annotate parse --dso app -n        one function, samples counted\n"
 			"  clew annotate do_syscall_64 -k vmlinux  a function of the kernel\n"
-			"  clew annotate --html code.html          the hottest ones, in a browser\n",
+			"  clew annotate --html code.html          the hottest ones, in a browser\n"
+			"  clew annotate --tui                     browse them on the terminal\n",
 	};
 	int at = cli_parse(&command, argc, argv);
 
@@ -120,6 +105,16 @@ static int refuse_nameless(const struct annotate *n)
 	if (why)
 		cli_hint("%s: %s", dso_path(d), why);
 	return CLI_FAILED;
+}
+
+/* Has a function that was asked for samples? */
+static bool has_wanted(const struct annotate *n)
+{
+	vec_for_each (&n->counts.symbols, s) {
+		if (s->is_wanted && s->nr_cells)
+			return true;
+	}
+	return false;
 }
 
 static int refuse_symbol(const struct annotate *n)
@@ -208,17 +203,24 @@ static int64_t time_of(const struct dso *d)
 	return first;
 }
 
-/* No events: how often each instruction ran. */
-static enum clew_err write_one(struct annotate *n, const struct ann_symbol *s,
-			       const uint32_t *events, size_t nr)
+enum clew_err annotate_make(struct annotate *n, const struct ann_symbol *s,
+			    const struct annotate_columns *c, struct annotation *ret)
 {
-	struct annotation a = {0};
-	enum clew_err err = annotation_make(&a, &n->counts, s, events, nr, &n->opts);
+	enum clew_err err = annotation_make(ret, &n->counts, s, c->events, c->nr, &n->opts);
 
 	if (err == CLEW_OK &&
-	    (!ann_sources_add(&n->sources, &a, time_of(s->dso)) ||
-	     !annotate_flow_add(&n->flow, &a) || (!nr && !annotation_weigh_executed(&a))))
+	    (!ann_sources_add(&n->sources, ret, time_of(s->dso)) ||
+	     !annotate_flow_add(&n->flow, ret) || (!c->nr && !annotation_weigh_executed(ret))))
 		err = CLEW_NO_MEMORY;
+	return err;
+}
+
+static enum clew_err write_one(struct annotate *n, const struct ann_symbol *s,
+			       const struct annotate_columns *c)
+{
+	struct annotation a = {0};
+	enum clew_err err = annotate_make(n, s, c, &a);
+
 	if (err == CLEW_OK && n->is_json)
 		err = annotate_json(&n->json, &a);
 	else if (err == CLEW_OK) {
@@ -232,30 +234,31 @@ static enum clew_err write_one(struct annotate *n, const struct ann_symbol *s,
 	return err;
 }
 
-/* The event, and with --group the others of its group. @return 0: it belongs to an earlier one. */
-static size_t group_of(const struct annotate *n, uint32_t event, uint32_t ret[MAX_GROUP])
+/* The event, and with --group the others of its group. nr 0: it belongs to an earlier one. */
+static void group_of(const struct annotate *n, uint32_t event, struct annotate_columns *ret)
 {
 	const struct ann_event *events = n->counts.events.data;
-	size_t nr = 0;
 
-	ret[nr++] = event;
-	if (!n->is_grouped)
-		return nr;
-	if (events[event].evsel->leader < event && events[events[event].evsel->leader].evsel)
-		return 0;
-	for (uint32_t i = event + 1; i < n->counts.events.nr && nr < MAX_GROUP; i++) {
-		if (events[i].evsel && events[i].evsel->leader == event)
-			ret[nr++] = i;
+	ret->nr = 0;
+	if (!events[event].evsel)
+		return;
+	if (n->is_grouped && events[event].evsel->leader < event &&
+	    events[events[event].evsel->leader].evsel)
+		return;
+	ret->events[ret->nr++] = event;
+	for (uint32_t i = event + 1; n->is_grouped && i < n->counts.events.nr; i++) {
+		if (events[i].evsel && events[i].evsel->leader == event &&
+		    ret->nr < ANNOTATE_MAX_GROUP)
+			ret->events[ret->nr++] = i;
 	}
-	return nr;
 }
 
 static bool has_samples(const struct annotate *n, const struct ann_symbol *s,
-			const uint32_t *events, size_t nr)
+			const struct annotate_columns *c)
 {
 	for (size_t i = s->first_cell; i < s->first_cell + s->nr_cells; i++) {
-		for (size_t k = 0; k < nr; k++) {
-			if (n->counts.cells.data[i].event == events[k])
+		for (size_t k = 0; k < c->nr; k++) {
+			if (n->counts.cells.data[i].event == c->events[k])
 				return true;
 		}
 	}
@@ -269,24 +272,29 @@ static bool is_counted(const struct annotate *n, uint32_t event)
 	       !n->itrace.is_set;
 }
 
-static enum clew_err write_symbol(struct annotate *n, const struct ann_symbol *s)
+bool annotate_columns_at(const struct annotate *n, const struct ann_symbol *s, size_t at,
+			 struct annotate_columns *ret)
 {
-	enum clew_err err = CLEW_OK;
 	bool has_counts = false;
 
-	for (uint32_t i = 0; i < n->counts.events.nr && err == CLEW_OK; i++) {
-		uint32_t events[MAX_GROUP];
-		size_t nr = n->counts.events.data[i].evsel ? group_of(n, i, events) : 0;
-
-		if (nr && is_counted(n, i)) {
+	for (uint32_t i = 0; i < n->counts.events.nr; i++) {
+		group_of(n, i, ret);
+		if (ret->nr && is_counted(n, i))
 			has_counts = true;
-			continue;
-		}
-		if (nr && has_samples(n, s, events, nr))
-			err = write_one(n, s, events, nr);
+		else if (ret->nr && has_samples(n, s, ret) && !at--)
+			return true;
 	}
-	if (err == CLEW_OK && has_counts)
-		err = write_one(n, s, NULL, 0);
+	ret->nr = 0;
+	return has_counts && !at;
+}
+
+static enum clew_err write_symbol(struct annotate *n, const struct ann_symbol *s)
+{
+	struct annotate_columns c;
+	enum clew_err err = CLEW_OK;
+
+	for (size_t i = 0; err == CLEW_OK && annotate_columns_at(n, s, i, &c); i++)
+		err = write_one(n, s, &c);
 	return err;
 }
 
@@ -364,13 +372,13 @@ static int write_page(struct annotate *n)
 	return status == CLI_OK ? closed : status;
 }
 
-static int show(struct annotate *n)
+/* After the reading: what annotate_make() needs. */
+static int prepare(struct annotate *n)
 {
-	enum clew_err err;
 	int status;
 
 	ann_counts_finish(&n->counts);
-	if (!n->counts.cells.nr)
+	if (!has_wanted(n))
 		return refuse_symbol(n);
 	status = annotate_flow_read(&n->flow, &n->in, n->analysis, n->itrace.trace != NULL);
 	if (status != CLI_OK)
@@ -380,7 +388,14 @@ static int show(struct annotate *n)
 	n->opts.dsos = analyze_dsos(n->analysis);
 	n->opts.machine = machine_of(analyze_file(n->analysis));
 	n->opts.text = insn_text_new();
-	n->opts.no_lines = n->text.no_source && !n->is_json;
+	n->opts.no_lines = n->text.no_source && !n->is_json && !n->is_tui;
+	return CLI_OK;
+}
+
+static int show(struct annotate *n)
+{
+	enum clew_err err;
+
 	n->text.is_colored = cli_is_colored(n->color);
 	cli_progress_begin("reading lines", 0);
 	if (n->html)
@@ -396,7 +411,7 @@ static int show(struct annotate *n)
 
 /* --- the run --- */
 
-static int annotate(struct annotate *n)
+static int read_all(struct annotate *n)
 {
 	const struct cli_itrace_wishes wishes = {.fold = TRACE_OPS_BY_CODE};
 	const struct ana_consumer consumer = {ann_counts_batch, &n->counts};
@@ -413,38 +428,81 @@ static int annotate(struct annotate *n)
 	if (status != CLI_OK)
 		return status;
 	err = cli_itrace_run(&n->itrace, n->analysis, &consumer, &diag);
-	if (err == CLEW_BAD_FILE) {
-		/* What was read is shown. */
+	if (err != CLEW_OK)
 		cli_input_fail(&n->in, &diag);
-		status = CLI_FAILED;
-	} else if (err != CLEW_OK) {
-		return cli_input_fail(&n->in, &diag);
-	}
-	if (status != CLI_OK && !n->counts.symbols.nr)
+	n->is_damaged = err == CLEW_BAD_FILE;
+	/* What was read of a damaged file is shown. */
+	return err == CLEW_OK || (n->is_damaged && n->counts.symbols.nr) ? CLI_OK : CLI_FAILED;
+}
+
+int annotate_open(struct annotate *n)
+{
+	int status = cli_input_open(&n->in);
+
+	if (status != CLI_OK)
 		return status;
-	return show(n) != CLI_OK ? CLI_FAILED : status;
+	n->counts.opts.counts_all = n->is_tui; /* calls lead to others */
+	status = read_all(n);
+	if (status == CLI_OK && prepare(n) != CLI_OK)
+		status = CLI_FAILED;
+	if (status == CLI_OK && n->is_tui)
+		warn(n);
+	if (status != CLI_OK)
+		annotate_close(n);
+	return status;
+}
+
+void annotate_close(struct annotate *n)
+{
+	annotate_flow_done(&n->flow);
+	ann_sources_done(&n->sources);
+	ann_counts_done(&n->counts);
+	annotate_json_done(&n->json);
+	insn_text_free(n->opts.text);
+	cli_itrace_done(&n->itrace);
+	analyze_free(n->analysis);
+	cli_input_done(&n->in);
+	*n = (struct annotate){.is_tui = n->is_tui};
+}
+
+static int run(struct annotate *n)
+{
+	int status = annotate_open(n);
+	bool is_damaged = n->is_damaged;
+
+	if (status != CLI_OK)
+		return status;
+	status = n->is_tui ? tui_annotate_browse(n) : show(n);
+	annotate_close(n);
+	return status == CLI_OK && is_damaged ? CLI_FAILED : status;
+}
+
+/* Messages wait until the terminal is free again. */
+static int run_browser(struct annotate *n)
+{
+	struct buf notes = {0};
+	int status;
+
+	cli_hold_messages(&notes);
+	n->notes = &notes;
+	status = run(n);
+	cli_hold_messages(NULL);
+	if (notes.nr)
+		fputs(buf_cstr(&notes), stderr);
+	buf_done(&notes);
+	return status;
 }
 
 int cmd_annotate(int argc, char **argv)
 {
-	struct annotate n = {.max_symbols = DEFAULT_SYMBOLS, .has_source = true};
+	struct annotate n = {.max_symbols = DEFAULT_SYMBOLS, .has_source = true, .has_color = true};
 	int status = parse(&n, argc, argv);
 
 	if (status >= 0)
 		return status;
 	n.text.no_source = !n.has_source;
+	if (!n.has_color)
+		n.color = "never";
 	n.is_json |= n.html != NULL;
-	status = cli_input_open(&n.in);
-	if (status == CLI_OK) {
-		status = annotate(&n);
-		annotate_flow_done(&n.flow);
-		ann_sources_done(&n.sources);
-		ann_counts_done(&n.counts);
-		annotate_json_done(&n.json);
-		insn_text_free(n.opts.text);
-		cli_itrace_done(&n.itrace);
-		analyze_free(n.analysis);
-		cli_input_done(&n.in);
-	}
-	return status;
+	return n.is_tui ? run_browser(&n) : run(&n);
 }

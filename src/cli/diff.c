@@ -10,6 +10,7 @@
 #include "cli/common/terminal_text.h"
 #include "cli/diff_args.h"
 #include "cli/diff_page.h"
+#include "cli/tui_diff.h"
 #include "format/report/diff_json.h"
 #include "format/report/diff_text.h"
 #include "format/report/stats_text.h"
@@ -23,6 +24,7 @@ struct diff_run {
 	struct clew_sink out;
 	struct clew_diag out_diag;
 	struct buf symbol_files; /* -v */
+	struct buf notes;        /* --tui: messages that wait until the terminal is free again */
 	bool is_damaged;
 };
 
@@ -276,6 +278,18 @@ static int judge(const struct diff_run *r)
 	return status;
 }
 
+static int browse(struct diff_run *r)
+{
+	const struct tui_diff_input in = {.diff = &r->diff,
+					  .inputs = r->inputs,
+					  .text = &r->args.text,
+					  .notes = &r->notes,
+					  .has_color = r->args.has_color};
+	int status = tui_diff_browse(&in);
+
+	return status == CLI_OK ? judge(r) : status;
+}
+
 static int write_all(struct diff_run *r)
 {
 	enum clew_err err;
@@ -313,7 +327,7 @@ static int compare(struct diff_run *r)
 	doubt = diff_feed_finish(&r->diff);
 	if (doubt.fault != DIFF_FITS)
 		return refuse(r, &doubt);
-	status = write_all(r);
+	status = r->args.is_tui ? browse(r) : write_all(r);
 	return r->is_damaged ? CLI_FAILED : status;
 }
 
@@ -324,7 +338,13 @@ int cmd_diff(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	if (r.args.is_tui)
+		cli_hold_messages(&r.notes);
 	status = r.args.html ? diff_page(&r.args) : compare(&r);
+	cli_hold_messages(NULL);
+	if (r.notes.nr)
+		fputs(buf_cstr(&r.notes), stderr);
+	buf_done(&r.notes);
 	diff_feed_done(&r.diff);
 	buf_done(&r.symbol_files);
 	cli_input_done(&r.args.in);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/common/message.h"
 #include "cli/common/terminal_text.h"
+#include "cli/tui.h"
 
 static const double largest = 1e15; /* weights and limits */
 
@@ -178,9 +179,12 @@ static int parse(struct diff_args *a, int argc, char **argv)
 		{0, "json", NULL, "one JSON document", CLI_FLAG, &a->is_json},
 		{0, "html", "FILE", "a page for a browser: flame graphs of A and B, coloured by how shares changed, and a table",
 		 CLI_STRING, &a->html},
+		{0, "tui", NULL, "browse the rows on the terminal; h shows the keys", CLI_FLAG, &a->is_tui},
 		{'t', "field-separator", "TEXT", "put TEXT between columns instead of aligning them",
 		 CLI_STRING, &a->text.separator},
 		{0, "stdio-color", "WHEN", "always, never or auto (on a terminal)", CLI_STRING, &a->color},
+		{0, "color", NULL, "colours where output has some (default); --no-color: none, as with NO_COLOR in the environment for --tui",
+		 CLI_FLAG, &a->has_color},
 		{'q', "quiet", NULL, "no notes", CLI_FLAG, &a->is_quiet},
 		{0, "single-threaded", NULL, "read and count in one thread", CLI_FLAG, &a->is_single_threaded},
 		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
@@ -259,6 +263,7 @@ int diff_args_parse(struct diff_args *a, int argc, char **argv)
 	int at, status;
 
 	*a = (struct diff_args){
+		.has_color = true,
 		.diff.sort = {{REPORT_COMM, REPORT_DSO, REPORT_SYM}, 3},
 		.diff.diff.weights = {1,                                     1}
         };
@@ -275,7 +280,15 @@ int diff_args_parse(struct diff_args *a, int argc, char **argv)
 		cli_error("--json and -t exclude each other");
 		return CLI_USAGE;
 	}
+	if (a->is_tui && (a->is_json || a->html || a->text.separator)) {
+		cli_error("--tui excludes --json, --html and -t");
+		return CLI_USAGE;
+	}
+	if (a->is_tui && tui_check("--tui") != CLI_OK)
+		return CLI_USAGE;
 	status = cli_check_color(a->color);
+	if (!a->has_color)
+		a->color = "never";
 	if (status < 0)
 		status = take_paths(a, argc - at, argv + at);
 	return status < 0 && a->html ? check_page(a) : status;

@@ -17,8 +17,9 @@ struct diff_args {
 	struct diff_text_opts text;
 	double fail_above; /* with has_limit */
 	bool has_limit;
-	bool is_json, is_quiet, is_single_threaded;
-	bool ignored; /* of options accepted only for perf */
+	bool is_json, is_tui, is_quiet, is_single_threaded;
+	bool has_color; /* --no-color: false */
+	bool ignored;   /* of options accepted only for perf */
 	const char *color;
 	const char *html; /* the file to write; NULL: no page */
 };

@@ -416,23 +416,27 @@ static int open_and_run(struct export_run *r)
 	return status;
 }
 
+int export_run(struct export_run *r)
+{
+	int status = choose(r);
+
+	if (status == CLI_OK)
+		status = cli_input_open(&r->in);
+	if (status != CLI_OK)
+		return status;
+	status = open_and_run(r);
+	export_free(r->export);
+	gzip_sink_free(r->gzip);
+	cli_itrace_done(&r->itrace);
+	analyze_free(r->analysis);
+	cli_input_done(&r->in);
+	return status;
+}
+
 int cmd_export(int argc, char **argv)
 {
 	struct export_run r = {.in.takes_snapshot = true, .file.fd = -1};
 	int status = parse(&r, argc, argv);
 
-	if (status >= 0)
-		return status;
-	status = choose(&r);
-	if (status == CLI_OK)
-		status = cli_input_open(&r.in);
-	if (status != CLI_OK)
-		return status;
-	status = open_and_run(&r);
-	export_free(r.export);
-	gzip_sink_free(r.gzip);
-	cli_itrace_done(&r.itrace);
-	analyze_free(r.analysis);
-	cli_input_done(&r.in);
-	return status;
+	return status >= 0 ? status : export_run(&r);
 }

@@ -25,6 +25,9 @@ struct export_run {
 	bool is_damaged;
 };
 
+/** All of it, after the options are set, with file.fd -1. @return the exit status. */
+int export_run(struct export_run *r);
+
 /** What was written, and what was not, and why: notes and warnings, or one JSON object. */
 void export_run_report(const struct export_run *r);
 

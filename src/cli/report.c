@@ -10,15 +10,15 @@
 #include "cli/common/progress.h"
 #include "cli/common/terminal_text.h"
 #include "cli/report_branches.h"
+#include "cli/report_events.h"
 #include "cli/report_page.h"
+#include "cli/tui_report.h"
 #include "format/report/ops_text.h"
 #include "format/report/report_json.h"
 #include "format/report/report_text.h"
 #include "format/report/stats_text.h"
 #include "os/terminal.h"
 #include "rows/report_feed.h"
-
-enum { MAX_GROUP = 64 };
 
 /** One run of the command. */
 struct report_run {
@@ -30,9 +30,12 @@ struct report_run {
 	struct clew_diag diag, out_diag;
 	struct report_json json;
 	struct report_page page; /* --html */
+	struct tui_report *tui;  /* --tui; borrowed */
+	struct buf notes;        /* messages of it that wait */
 	bool is_written;         /* also of a damaged recording, if it has samples */
 	size_t nr_rows;          /* shown in all tables */
-	int refused;             /* the exit status if the input lacks what was requested */
+	bool has_warned;
+	int refused; /* the exit status if the input lacks what was requested */
 };
 
 /* The options that the analysis needs for the request. */
@@ -63,62 +66,16 @@ static void set_wishes(struct report_run *r)
 		o->no_chains = true;
 }
 
-static bool has_chains(const struct report_run *r, size_t event)
-{
-	const struct report_event *ev = report_feed_event(r->feed, event);
-
-	return ev->evsel->attr.sample_type & PERF_SAMPLE_CALLCHAIN && !r->args.in.opts.no_chains;
-}
-
-static void choose_columns(struct report_run *r, size_t event)
-{
-	struct report_args *a = &r->args;
-
-	a->text.by_total = a->table.by_total = a->has_children && has_chains(r, event);
-	a->text.min_share = a->table.graph.min_share;
-	a->table.has_graphs = a->text.style != REPORT_GRAPH_NONE && has_chains(r, event);
-	if (!a->has_order)
-		a->table.graph.is_callee = !a->table.by_total;
-}
-
-/* The events shown together with @p event: its group, or itself. */
-static size_t group_of(const struct report_run *r, size_t event, size_t ret[MAX_GROUP])
-{
-	size_t nr = 0;
-
-	ret[nr++] = event;
-	if (r->args.is_ungrouped)
-		return nr;
-	for (size_t i = event + 1; i < report_feed_nr_events(r->feed) && nr < MAX_GROUP; i++) {
-		const struct report_event *ev = report_feed_event(r->feed, i);
-
-		if (ev->evsel && ev->evsel->leader == event)
-			ret[nr++] = i;
-	}
-	return nr;
-}
-
-static bool is_member(const struct report_run *r, size_t event)
-{
-	const struct perf_evsel *e = report_feed_event(r->feed, event)->evsel;
-
-	return !r->args.is_ungrouped && e->leader < event &&
-	       report_feed_event(r->feed, e->leader)->evsel;
-}
-
 static enum clew_err write_tables(struct report_run *r)
 {
 	enum clew_err err = CLEW_OK;
 
 	for (size_t i = 0; i < report_feed_nr_events(r->feed) && err == CLEW_OK; i++) {
 		struct report_table table;
-		size_t group[MAX_GROUP], nr;
 
-		if (!report_feed_event(r->feed, i)->nr || is_member(r, i))
+		if (!report_has_table(&r->args, r->feed, i))
 			continue;
-		choose_columns(r, i);
-		nr = group_of(r, i, group);
-		err = report_table_make(r->feed, group, nr, &r->args.table, &table);
+		err = report_make_table(&r->args, r->feed, i, &table);
 		if (err != CLEW_OK)
 			return err;
 		r->nr_rows += table.nr_shown;
@@ -216,6 +173,80 @@ static enum clew_err write_ops(struct report_run *r)
 	return write_whole(r, &b);
 }
 
+static bool has_row_filter(const struct report_args *a)
+{
+	bool has_table = a->output == REPORT_TABLE || a->output == REPORT_JSON;
+
+	return has_table && (a->feed.symbol_part || a->feed.symbols || a->feed.dsos);
+}
+
+/* With --max-stack the user knows. */
+static void report_deep(const struct report_run *r)
+{
+	uint64_t nr = 0, nr_frames = 0;
+
+	for (size_t i = 0; i < report_feed_nr_events(r->feed); i++) {
+		nr += report_feed_event(r->feed, i)->nr_deep;
+		nr_frames += report_feed_event(r->feed, i)->nr_deep_frames;
+	}
+	if (nr && !r->args.has_max_stack)
+		cli_note("%s: %llu samples have more than %u frames in their call chains: %llu "
+			 "more frames are not shown; --max-stack N takes N",
+			 r->args.in.path, (unsigned long long)nr, r->args.feed.max_stack,
+			 (unsigned long long)nr_frames);
+}
+
+static void warn_no_ops(const struct report_run *r)
+{
+	if (r->args.is_memory)
+		cli_warn("%s: no sample says where its data came from: 'clew record -e "
+			 "arm_spe//' or 'perf mem record' records that",
+			 r->args.in.path);
+	else
+		cli_warn("%s has no sampled branches of SPE: -b counts those of branch stacks",
+			 r->args.in.path);
+}
+
+static void warn(struct report_run *r)
+{
+	const struct ana_summary *s = &r->summary;
+
+	cli_input_warn_end(&r->args.in, s);
+	if (s->nr_samples && !r->nr_rows && has_row_filter(&r->args))
+		cli_warn("no function or file of the recording has %s%s%s",
+			 r->args.feed.symbol_part ? "'" : "those names",
+			 r->args.feed.symbol_part ? r->args.feed.symbol_part : "",
+			 r->args.feed.symbol_part ? "' in its name" : "");
+	if (!s->nr_filtered && r->args.feed.ops && !report_feed_ops(r->feed)->all.nr &&
+	    !has_row_filter(&r->args))
+		warn_no_ops(r); /* events of other operations are not even made */
+	else if (!s->nr_samples && !s->nr_filtered)
+		cli_warn("%s holds no samples", r->args.in.path);
+	else if (!s->nr_samples)
+		cli_warn("the filters leave none of the %llu samples",
+			 (unsigned long long)s->nr_filtered);
+	cli_input_warn(&r->args.in, s);
+	report_deep(r);
+	report_branches_note_skipped(&r->args, r->feed);
+	cli_itrace_report(&r->args.itrace, r->args.in.path, false);
+	r->has_warned = true;
+}
+
+/* --tui: notes come first, as they are shown there. */
+static enum clew_err browse(struct report_run *r, const struct clew_diag *damage)
+{
+	const struct tui_report_input in = {.args = &r->args,
+					    .feed = r->feed,
+					    .analyze = r->analyze,
+					    .summary = &r->summary,
+					    .notes = &r->notes};
+
+	if (damage->code == CLEW_OK)
+		warn(r);
+	r->refused = tui_report_browse(r->tui, &in);
+	return r->refused == CLI_OK ? CLEW_OK : CLEW_INVALID;
+}
+
 /* @p damage: where the file could not be read on. */
 static enum clew_err write_output(struct report_run *r, const struct clew_diag *damage)
 {
@@ -230,6 +261,8 @@ static enum clew_err write_output(struct report_run *r, const struct clew_diag *
 		return write_json(r);
 	case REPORT_HTML:
 		return report_page_write(&r->page, &r->args, &r->summary, damage);
+	case REPORT_TUI:
+		return browse(r, damage);
 	case REPORT_TABLE:
 		break;
 	}
@@ -271,64 +304,6 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 	if (err != CLEW_OK && err != CLEW_STOPPED)
 		r->diag = (struct clew_diag){.code = err};
 	return err;
-}
-
-static bool has_row_filter(const struct report_args *a)
-{
-	bool has_table = a->output == REPORT_TABLE || a->output == REPORT_JSON;
-
-	return has_table && (a->feed.symbol_part || a->feed.symbols || a->feed.dsos);
-}
-
-/* With --max-stack the user knows. */
-static void report_deep(const struct report_run *r)
-{
-	uint64_t nr = 0, nr_frames = 0;
-
-	for (size_t i = 0; i < report_feed_nr_events(r->feed); i++) {
-		nr += report_feed_event(r->feed, i)->nr_deep;
-		nr_frames += report_feed_event(r->feed, i)->nr_deep_frames;
-	}
-	if (nr && !r->args.has_max_stack)
-		cli_note("%s: %llu samples have more than %u frames in their call chains: %llu "
-			 "more frames are not shown; --max-stack N takes N",
-			 r->args.in.path, (unsigned long long)nr, r->args.feed.max_stack,
-			 (unsigned long long)nr_frames);
-}
-
-static void warn_no_ops(const struct report_run *r)
-{
-	if (r->args.is_memory)
-		cli_warn("%s: no sample says where its data came from: 'clew record -e "
-			 "arm_spe//' or 'perf mem record' records that",
-			 r->args.in.path);
-	else
-		cli_warn("%s has no sampled branches of SPE: -b counts those of branch stacks",
-			 r->args.in.path);
-}
-
-static void warn(const struct report_run *r)
-{
-	const struct ana_summary *s = &r->summary;
-
-	cli_input_warn_end(&r->args.in, s);
-	if (s->nr_samples && !r->nr_rows && has_row_filter(&r->args))
-		cli_warn("no function or file of the recording has %s%s%s",
-			 r->args.feed.symbol_part ? "'" : "those names",
-			 r->args.feed.symbol_part ? r->args.feed.symbol_part : "",
-			 r->args.feed.symbol_part ? "' in its name" : "");
-	if (!s->nr_filtered && r->args.feed.ops && !report_feed_ops(r->feed)->all.nr &&
-	    !has_row_filter(&r->args))
-		warn_no_ops(r); /* events of other operations are not even made */
-	else if (!s->nr_samples && !s->nr_filtered)
-		cli_warn("%s holds no samples", r->args.in.path);
-	else if (!s->nr_samples)
-		cli_warn("the filters leave none of the %llu samples",
-			 (unsigned long long)s->nr_filtered);
-	cli_input_warn(&r->args.in, s);
-	report_deep(r);
-	report_branches_note_skipped(&r->args, r->feed);
-	cli_itrace_report(&r->args.itrace, r->args.in.path, false);
 }
 
 /* Rows do not say when, except that names of threads and their namespaces change. */
@@ -392,7 +367,7 @@ static int report(struct report_run *r)
 	}
 	if (err != CLEW_OK)
 		return cli_input_fail(&r->args.in, &r->diag);
-	if (!is_damaged)
+	if (!is_damaged && !r->has_warned)
 		warn(r);
 	return is_damaged ? CLI_FAILED : CLI_OK;
 }
@@ -433,6 +408,21 @@ static int report_to_page(struct report_run *r)
 	return status == CLI_OK ? closed : status;
 }
 
+/* Messages wait until the terminal is free again. */
+static int report_to_terminal(struct report_run *r)
+{
+	int status;
+
+	cli_hold_messages(&r->notes);
+	status = report(r);
+	cli_hold_messages(NULL);
+	cli_progress_end();
+	if (r->notes.nr)
+		fputs(buf_cstr(&r->notes), stderr);
+	buf_done(&r->notes);
+	return status;
+}
+
 static int report_with_output(struct report_run *r)
 {
 	int status = CLI_OK;
@@ -443,6 +433,8 @@ static int report_with_output(struct report_run *r)
 	}
 	if (r->args.output == REPORT_HTML)
 		return report_to_page(r);
+	if (r->args.output == REPORT_TUI)
+		return report_to_terminal(r);
 	r->args.text.is_colored = cli_is_colored(r->args.color);
 	fit_terminal(&r->args);
 	r->out = cli_stdout_sink(&r->out_diag);
@@ -455,17 +447,17 @@ static int report_with_output(struct report_run *r)
 	return status;
 }
 
-static int run_report(struct report_run *r)
+static int run_once(struct report_run *r)
 {
 	int status = cli_input_open(&r->args.in);
 
-	if (status == CLI_OK) {
-		status = report_with_output(r);
-		report_feed_free(r->feed);
-		cli_itrace_done(&r->args.itrace);
-		analyze_free(r->analyze);
-		cli_input_done(&r->args.in);
-	}
+	if (status != CLI_OK)
+		return status;
+	status = report_with_output(r);
+	report_feed_free(r->feed);
+	cli_itrace_done(&r->args.itrace);
+	analyze_free(r->analyze);
+	cli_input_done(&r->args.in);
 	return status;
 }
 
@@ -475,9 +467,29 @@ int report_page_make(const struct report_args *a, enum page_part part, struct bu
 	struct report_run r = {
 		.args = *a, .page = {.memory = ret, .part = part}
         };
-	int status = run_report(&r);
+	int status = run_once(&r);
 
 	*ret_has_samples = r.is_written;
+	return status;
+}
+
+/* --tui: until the user has seen enough recordings and ranges of time. */
+static int run_browser(const struct report_args *parsed)
+{
+	struct tui_report *tui = tui_report_new(parsed);
+	int status = CLI_FAILED;
+
+	if (!tui)
+		cli_error("out of memory");
+	while (tui) {
+		struct report_run r = {.args = *parsed, .tui = tui};
+
+		tui_report_set_input(tui, &r.args.in);
+		status = run_once(&r);
+		if (!tui_report_reads_again(tui))
+			break;
+	}
+	tui_report_free(tui);
 	return status;
 }
 
@@ -487,7 +499,7 @@ int cmd_report(int argc, char **argv)
 	int status = report_args_parse(&r.args, argc, argv);
 
 	if (status < 0)
-		status = run_report(&r);
+		status = r.args.output == REPORT_TUI ? run_browser(&r.args) : run_once(&r);
 	mem_free(r.args.joined);
 	return status;
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/common/message.h"
 #include "cli/common/terminal_text.h"
+#include "cli/tui.h"
 
 enum {
 	MAX_WORD = 64,
@@ -271,12 +272,12 @@ static int set_widths(void *to, const char *arg, bool is_negated)
 	return 0;
 }
 
-static int text_only(void *to, const char *arg, bool is_negated)
+static int no_window(void *to, const char *arg, bool is_negated)
 {
 	(void)to;
 	(void)arg;
 	(void)is_negated;
-	cli_note("this report is text: browse it in a pager, or use --json or --folded");
+	cli_note("there is no window: --tui browses on the terminal, --html in a browser");
 	return 0;
 }
 
@@ -349,9 +350,12 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{0, "html", "FILE", "a page for a browser, in one file: flame graph, call tree, timeline and tables, filtered by time, thread and more",
 		 CLI_STRING, &a->html},
 		REPORT_MAX_SAMPLES_OPTION(a),
+		{0, "tui", NULL, "browse the rows and their call graphs on the terminal; h shows the keys", CLI_FLAG, &a->is_tui},
 		{0, "folded", NULL, "one line per call path, for flame graphs", CLI_FLAG, &a->is_folded},
 		{0, "period", NULL, "with --folded: periods instead of sample counts", CLI_FLAG, &a->by_period},
 		{0, "stdio-color", "WHEN", "always, never or auto (on a terminal)", CLI_STRING, &a->color},
+		{0, "color", NULL, "colours where output has some (default); --no-color: none, as with NO_COLOR in the environment for --tui",
+		 CLI_FLAG, &a->has_color},
 		{'q', "quiet", NULL, "no notes", CLI_FLAG, &a->is_quiet},
 		{0, "single-threaded", NULL, "read and count in one thread", CLI_FLAG, &a->is_single_threaded},
 		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
@@ -362,8 +366,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{0, "stdio", NULL, NULL, CLI_FLAG, &a->ignored},
 		{0, "skip-empty", NULL, NULL, CLI_FLAG, &a->ignored},
 		{'m', "modules", NULL, NULL, CLI_FLAG, &a->ignored},
-		{0, "tui", NULL, NULL, CLI_CALL, NULL, text_only},
-		{0, "gtk", NULL, NULL, CLI_CALL, NULL, text_only},
+		{0, "gtk", NULL, NULL, CLI_CALL, NULL, no_window},
 		REFUSED(0, "hierarchy", NULL, "sort by fewer keys, or use --json"),
 		REFUSED('D', "dump-raw-trace", NULL, "'clew script -D' prints every record in hex"),
 		REFUSED('p', "parent", "REGEX", "sort by sym and look at callers with -g callee"),
@@ -386,7 +389,8 @@ static int parse(struct report_args *a, int argc, char **argv)
 			"  clew report --no-children -g callee      hottest functions and their callers\n"
 			"  clew report --sort dso --comms bash      libraries of the threads named bash\n"
 			"  clew report --folded | flamegraph.pl     a flame graph\n"
-			"  clew report --html report.html           a page to look at in a browser\n",
+			"  clew report --html report.html           a page to look at in a browser\n"
+			"  clew report --tui                        browse on the terminal\n",
 	};
 	int at = cli_parse(&cmd, argc, argv);
 
@@ -511,22 +515,33 @@ static int choose_page(struct report_args *a)
 	return -1;
 }
 
+static int choose_tui(const struct report_args *a)
+{
+	if (!a->is_memory && !a->is_of_branches)
+		return tui_check("--tui") == CLI_OK ? -1 : CLI_USAGE;
+	cli_error("--tui shows rows of samples: it excludes --mem and --branch");
+	return CLI_USAGE;
+}
+
 static int choose_output(struct report_args *a)
 {
 	int status = choose_ops(a);
 
 	if (status >= 0)
 		return status;
-	if (a->is_stats + a->is_json + a->is_folded + !!a->html > 1) {
-		cli_error("--stats, --json, --folded and --html exclude each other");
+	if (a->is_stats + a->is_json + a->is_folded + a->is_tui + !!a->html > 1) {
+		cli_error("--stats, --json, --folded, --html and --tui exclude each other");
 		return CLI_USAGE;
 	}
 	if (a->html && (status = choose_page(a)) >= 0)
+		return status;
+	if (a->is_tui && (status = choose_tui(a)) >= 0)
 		return status;
 	a->output = a->is_stats  ? REPORT_STATS
 		  : a->is_json   ? REPORT_JSON
 		  : a->is_folded ? REPORT_FOLDED
 		  : a->html      ? REPORT_HTML
+		  : a->is_tui    ? REPORT_TUI
 				 : REPORT_TABLE;
 	if (a->branches == REPORT_BRANCHES_ON && (a->is_stats || a->is_folded)) {
 		cli_error("--branch-stack applies to tables: --stats and --folded count samples");
@@ -548,7 +563,8 @@ static void set_default_depth(struct report_args *a)
 
 void report_args_init(struct report_args *a)
 {
-	*a = (struct report_args){.has_children = true, .in.takes_snapshot = true};
+	*a = (struct report_args){
+		.has_children = true, .has_color = true, .in.takes_snapshot = true};
 	a->table.graph.min_share = default_share;
 	a->text.style = REPORT_GRAPH_TREE;
 	a->text.has_periods = false;
@@ -563,6 +579,8 @@ int report_args_finish(struct report_args *a)
 	if (a->is_quiet)
 		cli_set_quiet();
 	status = cli_check_color(a->color);
+	if (!a->has_color)
+		a->color = "never";
 	return status < 0 ? choose_output(a) : status;
 }
 

@@ -6,7 +6,14 @@
 #include "cli/itrace.h"
 #include "format/report/report_text.h"
 
-enum report_output { REPORT_TABLE, REPORT_JSON, REPORT_FOLDED, REPORT_STATS, REPORT_HTML };
+enum report_output {
+	REPORT_TABLE,
+	REPORT_JSON,
+	REPORT_FOLDED,
+	REPORT_STATS,
+	REPORT_HTML,
+	REPORT_TUI
+};
 
 /** Are rows of branches, not of samples? */
 enum report_branches { REPORT_BRANCHES_BY_HEADER, REPORT_BRANCHES_ON, REPORT_BRANCHES_OFF };
@@ -29,7 +36,8 @@ struct report_args {
 	bool is_ungrouped;             /* --no-group */
 	bool has_header, is_header_only;
 	bool is_memory, is_of_branches; /* --mem, --branch */
-	bool is_stats, is_json, is_folded, is_quiet;
+	bool is_stats, is_json, is_folded, is_tui, is_quiet;
+	bool has_color; /* --no-color: false */
 	bool is_single_threaded;
 	bool by_period; /* --folded: periods, not samples */
 	bool ignored;   /* of options accepted only for perf */

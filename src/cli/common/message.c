@@ -11,6 +11,7 @@
 enum { MAX_BYTES = 4096 };
 
 static bool is_quiet;
+static struct buf *held;                /* where messages wait; NULL: they do not */
 static _Thread_local bool is_kept_back; /* the last message, so that its hint is, too */
 
 void cli_set_quiet(void)
@@ -32,10 +33,23 @@ static void say(const char *prefix, const char *format, va_list args)
 		fprintf(stderr, "%sout of memory\n", prefix);
 		return;
 	}
+	if (held) {
+		buf_printf(held, "%s%.*s\n", prefix, (int)escape_cut(line.data, line.nr, MAX_BYTES),
+			   line.data);
+		return;
+	}
 	cli_progress_pause();
 	fprintf(stderr, "%s%.*s%s\n", prefix, (int)escape_cut(line.data, line.nr, MAX_BYTES),
 		line.data, line.nr > MAX_BYTES ? "..." : "");
 	cli_progress_resume();
+}
+
+struct buf *cli_hold_messages(struct buf *to)
+{
+	struct buf *before = held;
+
+	held = to;
+	return before;
 }
 
 void cli_put(FILE *to, const char *format, ...)

@@ -8,6 +8,7 @@
 #include <clew/err.h>
 
 #include "base/attributes.h"
+#include "base/buf.h"
 
 /** Exit statuses of every command. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
@@ -28,6 +29,10 @@ int cli_fail(const char *file, const struct clew_diag *diag);
 
 /** fprintf() of a line or a part of one; all is escaped but the newline that ends @p format. */
 void cli_put(FILE *to, const char *format, ...) CLEW_PRINTF(2, 3);
+
+/** From here on messages go to the end of @p to, whole lines: the terminal is another's. NULL: to
+ * standard error again. One thread. @return where they went before. */
+struct buf *cli_hold_messages(struct buf *to);
 
 /** --quiet: notes and warnings are not printed from here on, nor the hints that follow them, and
  * there is no line of progress. */
