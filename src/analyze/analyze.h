@@ -312,6 +312,12 @@ struct ana_filter {
 	struct clew_perf_ns time_from, time_to; /* both inclusive; to = 0: no end */
 };
 
+/** Does it skip anything? */
+static inline bool ana_filter_is_set(const struct ana_filter *f)
+{
+	return f->comms || f->pids || f->tids || f->cpus || f->time_from.ns || f->time_to.ns;
+}
+
 struct ana_opts {
 	struct dso_store_opts symbols;
 	struct dso_store *dsos; /* made with @symbols, outlives the analysis; NULL: its own */

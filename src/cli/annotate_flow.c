@@ -9,17 +9,6 @@
 #include "profile/counted_trace.h"
 #include "trace/perf/perf_trace.h"
 
-static bool has_stacks(struct analyze *a)
-{
-	const struct perf_evlist *l = perf_file_evlist(analyze_file(a));
-
-	vec_for_each (&l->evsels, e) {
-		if ((*e)->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
-			return true;
-	}
-	return false;
-}
-
 static enum clew_err count_trace(struct annotate_flow *f, struct clew_diag *diag)
 {
 	const struct perf_trace_wishes any = {0};
@@ -43,14 +32,10 @@ static enum clew_err count_stacks(struct annotate_flow *f, struct clew_diag *dia
 	enum clew_err err;
 
 	cli_progress_begin("counting branches", 0);
-	err = branch_edges(&f->code, f->analysis, &totals, diag);
+	err = branch_edges(&f->code, f->analysis, NULL, &totals, diag);
 	f->kind = totals.nr_stacks ? ANN_FLOW_SAMPLED : ANN_FLOW_NONE;
+	branch_edges_totals_done(&totals);
 	return err;
-}
-
-static bool has_filter(const struct ana_filter *f)
-{
-	return f->comms || f->pids || f->tids || f->cpus || f->time_from.ns || f->time_to.ns;
 }
 
 int annotate_flow_read(struct annotate_flow *f, const struct cli_input *in, struct analyze *first,
@@ -60,9 +45,9 @@ int annotate_flow_read(struct annotate_flow *f, const struct cli_input *in, stru
 	struct clew_diag diag = {0};
 	enum clew_err err;
 
-	if (!in->input.data || (!has_trace && !has_stacks(first)))
+	if (!in->input.data || (!has_trace && !branch_edges_has_stacks(first)))
 		return CLI_OK;
-	if (has_trace && has_filter(&in->opts.filter)) {
+	if (has_trace && ana_filter_is_set(&in->opts.filter)) {
 		cli_note("%s: executed instructions are counted of the whole trace alone: with "
 			 "these filters samples of it are shown",
 			 in->path);

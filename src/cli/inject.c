@@ -3,20 +3,16 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/path_name.h"
+#include "cli/code_profile.h"
 #include "cli/commands.h"
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
 #include "cli/inject_stacks.h"
-#include "cli/trace/etm_input.h"
 #include "format/profile/autofdo_text.h"
 #include "format/profile/bolt_text.h"
 #include "os/output.h"
 #include "os/path.h"
-#include "profile/branch_edges.h"
-#include "profile/counted_trace.h"
-#include "trace/perf/perf_trace.h"
-
-enum { MAX_LISTED = 8 };
 
 struct inject;
 
@@ -33,12 +29,7 @@ struct inject {
 	bool merges_stacks; /* the members below are unused */
 	struct autofdo_opts autofdo;
 	const struct profile_format *format;
-	struct trace_input *trace; /* NULL: branch stacks are counted */
-	struct analyze *analysis;  /* of the recording; NULL: a pipe or a snapshot */
-	struct counted_code code;
-	struct counted_trace_totals totals;
-	struct branch_edges_totals stacks;
-	struct cli_etm_warnings warnings;
+	struct code_profile profile;
 };
 
 static enum clew_err write_autofdo(const struct inject *c, const struct counted_binary *b,
@@ -66,78 +57,6 @@ static const struct profile_format *find_format(const char *name)
 			return &formats[i];
 	}
 	return NULL;
-}
-
-/* --- which binary --- */
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool has_counts(const struct counted_binary *b)
-{
-	return b->counts.runs.nr || b->counts.samples.nr;
-}
-
-static bool is_named(const struct counted_binary *b, const char *name)
-{
-	return !strcmp(b->path, name) || !strcmp(last_part(b->path), name);
-}
-
-/** NULL: none. They are in order of weight; code without a mapping is chosen only if there is
- * nothing else. */
-static const struct counted_binary *choose(const struct inject *c)
-{
-	const struct counted_binary *unknown = NULL;
-
-	vec_for_each (&c->code.binaries, b) {
-		if (!has_counts(b) || (c->binary && !is_named(b, c->binary)))
-			continue;
-		if (b->dso || c->binary)
-			return b;
-		unknown = b;
-	}
-	return unknown;
-}
-
-static int refuse_no_code(const struct inject *c)
-{
-	cli_error("%s: no executed code is known", c->in.path);
-	if (!c->trace)
-		cli_hint("%llu of %llu samples have a branch stack",
-			 (unsigned long long)c->stacks.nr_stacks,
-			 (unsigned long long)c->stacks.nr_samples);
-	else if (c->totals.sum.nr_nacc)
-		cli_hint("the code at %llu places was not found: --symfs=DIR names the directory "
-			 "of the recording's files, -k FILE its kernel",
-			 (unsigned long long)c->totals.sum.nr_nacc);
-	else if (c->totals.nr_ops)
-		cli_hint("of %llu sampled operations %llu are retired branches",
-			 (unsigned long long)c->totals.nr_ops,
-			 (unsigned long long)c->totals.nr_branches);
-	else if (!c->totals.sum.nr_bytes)
-		cli_hint("it holds no bytes of trace; 'clew trace -i %s' lists what it holds",
-			 c->in.path);
-	else
-		cli_hint("'clew trace -i %s --ranges' shows what was decoded", c->in.path);
-	return CLI_FAILED;
-}
-
-static int refuse_binary(const struct inject *c)
-{
-	clew_auto(buf_done) struct buf list = {0};
-	size_t nr = 0;
-
-	vec_for_each (&c->code.binaries, b) {
-		if (has_counts(b) && nr++ < MAX_LISTED)
-			buf_printf(&list, "%s%s", nr > 1 ? ", " : "", b->path);
-	}
-	cli_error("%s: no code of a binary '%s' was executed", c->in.path, c->binary);
-	cli_hint("most ran in %s%s", buf_cstr(&list), nr > MAX_LISTED ? ", ..." : "");
-	return CLI_FAILED;
 }
 
 /* --- output --- */
@@ -185,42 +104,21 @@ static int write_stdout(const struct inject *c, const struct counted_binary *b)
 	return cli_fail("standard output", &diag);
 }
 
-static void report_binary(const struct counted_binary *b, const char *to)
-{
-	const char *of = b->dso ? b->path : "run-time addresses, as the binary is unknown";
-
-	cli_note("%s: %s: %zu ranges, %zu branches", to, of, b->counts.runs.nr,
-		 b->counts.branches.nr);
-	if (b->is_not_found && dso_kind(b->dso) == DSO_KERNEL)
-		cli_warn("%s: the kernel's file was not found: addresses are run-time addresses: "
-			 "-k FILE names it",
-			 b->path);
-	else if (b->is_not_found)
-		cli_warn("%s: the file was not found: addresses are file offsets, not linked "
-			 "addresses",
-			 b->path);
-	if (b->nr_lost)
-		cli_warn("%s: %llu counts have no address in the file", b->path,
-			 (unsigned long long)b->nr_lost);
-	if (b->counts.nr_dropped)
-		cli_warn("%s: %llu counts were skipped: more than %d distinct ones", b->path,
-			 (unsigned long long)b->counts.nr_dropped, CODE_MAX_COUNTS);
-}
-
 static int write_one(const struct inject *c)
 {
-	const struct counted_binary *b = choose(c);
+	const struct counted_binary *b = code_profile_choose(&c->profile, c->binary);
+	const char *to = c->out_path ? c->out_path : "standard output";
 	size_t nr_others = 0;
 	int status;
 
 	if (!b)
-		return c->binary && c->code.binaries.nr ? refuse_binary(c) : refuse_no_code(c);
+		return code_profile_refuse(&c->profile, c->binary);
 	status = c->out_path ? write_file(c, b, c->out_path) : write_stdout(c, b);
 	if (status != CLI_OK)
 		return status;
-	report_binary(b, c->out_path ? c->out_path : "standard output");
-	vec_for_each (&c->code.binaries, i)
-		nr_others += i != b && has_counts(i);
+	code_profile_report_binary(b, to);
+	vec_for_each (&c->profile.code.binaries, i)
+		nr_others += i != b && code_profile_has(i, NULL);
 	if (nr_others && !c->binary)
 		cli_note("%zu other binaries: --binary=NAME chooses one, -o DIR writes all",
 			 nr_others);
@@ -230,13 +128,13 @@ static int write_one(const struct inject *c)
 /** DIR/NAME.FORMAT; DIR/NAME-2.FORMAT if an earlier binary has that name. */
 static void name_file(const struct inject *c, const struct counted_binary *b, struct buf *ret)
 {
-	const char *name = b->dso ? last_part(b->path) : "unknown";
+	const char *name = b->dso ? path_name(b->path) : "unknown";
 	size_t nr_before = 0;
 
-	vec_for_each (&c->code.binaries, i) {
+	vec_for_each (&c->profile.code.binaries, i) {
 		if (i == b)
 			break;
-		nr_before += has_counts(i) && !strcmp(last_part(i->path), last_part(b->path));
+		nr_before += code_profile_has(i, path_name(b->path));
 	}
 	buf_printf(ret, "%s/%s", c->out_path, name);
 	if (nr_before)
@@ -248,174 +146,36 @@ static int write_all(const struct inject *c)
 {
 	size_t nr = 0;
 
-	vec_for_each (&c->code.binaries, b) {
+	vec_for_each (&c->profile.code.binaries, b) {
 		clew_auto(buf_done) struct buf path = {0};
 
-		if (!has_counts(b) || (c->binary && !is_named(b, c->binary)))
+		if (!code_profile_has(b, c->binary))
 			continue;
 		name_file(c, b, &path);
 		if (write_file(c, b, buf_cstr(&path)))
 			return CLI_FAILED;
-		report_binary(b, buf_cstr(&path));
+		code_profile_report_binary(b, buf_cstr(&path));
 		nr++;
 	}
-	if (nr)
-		return CLI_OK;
-	return c->binary && c->code.binaries.nr ? refuse_binary(c) : refuse_no_code(c);
-}
-
-/* --- the run --- */
-
-static enum clew_err note_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
-{
-	struct inject *c = ctx;
-
-	return cli_etm_note_warning(&c->warnings, what, number, offset);
-}
-
-static void report_gaps(const struct inject *c)
-{
-	const struct flow_totals *t = &c->totals.sum;
-
-	cli_etm_report_units(c->in.path, c->trace, NULL);
-	if (t->nr_nacc)
-		cli_note("%s: code was missing %llu time%s; execution there is not counted",
-			 c->in.path, (unsigned long long)t->nr_nacc, t->nr_nacc == 1 ? "" : "s");
-	cli_etm_report_dropped(c->in.path, t->nr_dropped);
-	if (t->nr_no_sync)
-		cli_note("%s: the trace was lost or damaged %llu time%s", c->in.path,
-			 (unsigned long long)t->nr_no_sync, t->nr_no_sync == 1 ? "" : "s");
-}
-
-static void report_warnings(const struct inject *c)
-{
-	cli_etm_report_warnings(&c->warnings, c->in.path);
-	if (c->trace)
-		report_gaps(c);
-	if (c->stacks.nr_bad_runs)
-		cli_note("%s: %llu of %llu branches do not follow from the one before", c->in.path,
-			 (unsigned long long)c->stacks.nr_bad_runs,
-			 (unsigned long long)c->stacks.nr_branches);
-}
-
-static int count_trace(struct inject *c)
-{
-	const struct counted_trace_opts opts = {
-		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
-		.listener = {note_warning, c},
-	};
-	struct clew_diag diag = {0};
-	enum clew_err err = counted_trace(&c->code, c->trace, &opts, &c->totals, &diag);
-
-	if (!err)
-		return CLI_OK;
-	diag.code = err;
-	return cli_fail(c->in.path, &diag);
-}
-
-static int refuse_recording(const struct inject *c)
-{
-	cli_error("%s: it has neither CoreSight trace, SPE records nor branch stacks", c->in.path);
-	cli_hint("'perf record -e cs_etm//u' records CoreSight trace, 'clew record -j any,u' "
-		 "branch stacks, if the processor supports it");
-	return CLI_FAILED;
-}
-
-static int refuse_pipe(const struct inject *c, const struct clew_diag *why)
-{
-	int status = cli_input_fail(&c->in, why);
-
-	cli_hint("branch stacks cannot be read from a pipe: give a file");
-	return status;
-}
-
-static int count_stacks(struct inject *c)
-{
-	struct clew_diag diag = {0};
-
-	if (branch_edges(&c->code, c->analysis, &c->stacks, &diag))
-		return cli_input_fail(&c->in, &diag);
-	if (!c->stacks.nr_stacks)
-		return refuse_recording(c);
-	if (analyze_summary(c->analysis)->end.code == CLEW_TRUNCATED)
-		cli_warn("%s: cut off: everything before was counted", c->in.path);
-	return CLI_OK;
-}
-
-static bool has_branch_stacks(struct analyze *a)
-{
-	const struct perf_evlist *l = perf_file_evlist(analyze_file(a));
-
-	vec_for_each (&l->evsels, e) {
-		if ((*e)->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
-			return true;
-	}
-	return false;
-}
-
-/** A recording without hardware trace. */
-static int check_stacks(struct inject *c, const struct clew_diag *why)
-{
-	if (has_branch_stacks(c->analysis) || perf_file_is_pipe(analyze_file(c->analysis)))
-		return CLI_OK;
-	/* There is trace, at some offset, but of an unknown form. */
-	return why->offset ? cli_input_fail(&c->in, why) : refuse_recording(c);
-}
-
-static int open_file(struct inject *c)
-{
-	const struct perf_trace_wishes any = {0};
-	struct clew_diag diag = {0};
-	enum clew_err err;
-
-	branch_edges_wish(&c->in.opts);
-	if (analyze_open(&c->analysis, &c->in.input, &c->in.opts, &diag))
-		return cli_input_fail(&c->in, &diag);
-	err = perf_trace_open_in(&c->trace, c->analysis, &any, &diag);
-	if (err == CLEW_UNSUPPORTED)
-		return check_stacks(c, &diag);
-	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;
-}
-
-static int open_pipe(struct inject *c)
-{
-	struct clew_diag diag = {0};
-	enum clew_err err = perf_trace_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
-
-	if (err == CLEW_UNSUPPORTED)
-		return refuse_pipe(c, &diag);
-	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;
-}
-
-static int open_input(struct inject *c)
-{
-	int status;
-
-	c->in.takes_snapshot = true;
-	status = cli_input_open(&c->in);
-	if (status != CLI_OK)
-		return status;
-	if (c->in.is_snapshot)
-		return cli_etm_open_snapshot(&c->in, &c->trace);
-	return c->in.input.data ? open_file(c) : open_pipe(c);
+	return nr ? CLI_OK : code_profile_refuse(&c->profile, c->binary);
 }
 
 static int run(struct inject *c)
 {
-	int status = open_input(c);
+	int status;
 
-	if (status == CLI_OK) {
-		status = c->trace ? count_trace(c) : count_stacks(c);
-		if (status == CLI_OK)
-			status = c->out_path && os_is_directory(c->out_path) ? write_all(c)
-									     : write_one(c);
-		report_warnings(c);
-	}
-	counted_code_done(&c->code);
-	trace_input_free(c->trace);
-	analyze_free(c->analysis);
+	c->in.takes_snapshot = true;
+	c->profile.in = &c->in;
+	c->profile.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads;
+	status = cli_input_open(&c->in);
+	if (status == CLI_OK)
+		status = code_profile_read(&c->profile);
+	if (status == CLI_OK)
+		status = c->out_path && os_is_directory(c->out_path) ? write_all(c) : write_one(c);
+	if (c->profile.trace || c->profile.analysis)
+		code_profile_report(&c->profile);
+	code_profile_done(&c->profile);
 	cli_input_done(&c->in);
-	vec_done(&c->warnings);
 	return status;
 }
 

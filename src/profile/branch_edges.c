@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "profile/branch_edges.h"
 
+#include "base/same_text.h"
+
 enum {
 	MAX_RUN_BYTES = 1 << 20,  /* AutoFDO's own limit, */
 	MAX_LOOP_BYTES = 1 << 12, /* and for the first entry that is there twice */
@@ -11,7 +13,9 @@ enum {
 
 struct stacks {
 	struct counted_code *code;
+	const struct branch_edges_opts *opts;
 	struct branch_edges_totals *totals;
+	struct map_u64 event_of; /* index of an evsel -> number in totals->events */
 };
 
 /** One entry, resolved. */
@@ -19,6 +23,22 @@ struct entry {
 	const struct ana_loc *from, *to;
 	bool is_mispredicted;
 };
+
+void branch_edges_totals_done(struct branch_edges_totals *t)
+{
+	vec_done(&t->events);
+}
+
+bool branch_edges_has_stacks(struct analyze *a)
+{
+	const struct perf_evlist *l = perf_file_evlist(analyze_file(a));
+
+	vec_for_each (&l->evsels, e) {
+		if ((*e)->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			return true;
+	}
+	return false;
+}
 
 void branch_edges_wish(struct ana_opts *opts)
 {
@@ -100,34 +120,65 @@ static bool add_stack(struct stacks *s, const struct ana_event *e)
 	return true;
 }
 
+static bool is_omitted(const struct stacks *s, const struct perf_evsel *evsel)
+{
+	if (s->opts->event)
+		return !is_same_text(s->opts->event, evsel->name);
+	return s->opts->has_one_event && s->totals->events.nr;
+}
+
+/** NULL: out of memory. */
+static struct branch_edges_event *event_of(struct stacks *s, const struct perf_evsel *evsel)
+{
+	const struct branch_edges_event e = {evsel, 0, is_omitted(s, evsel)};
+	size_t n, nr = s->totals->events.nr;
+
+	if (!map_u64_number(&s->event_of, evsel->index, nr, SIZE_MAX, &n) ||
+	    (n == nr && !vec_push(&s->totals->events, e)))
+		return NULL;
+	return &s->totals->events.data[n];
+}
+
+static bool add_sample(struct stacks *s, const struct ana_event *e)
+{
+	s->totals->nr_samples++;
+	if (e->loc && !counted_code_add_sample(s->code, e->loc, 1))
+		return false;
+	if (!e->branches)
+		return true;
+	s->totals->nr_stacks++;
+	return add_stack(s, e);
+}
+
 static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 {
 	struct stacks *s = ctx;
 
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct ana_event *e = &b->events[i];
+		struct branch_edges_event *of = e->sample ? event_of(s, e->evsel) : NULL;
 
 		if (!e->sample)
 			continue;
-		s->totals->nr_samples++;
-		if (e->loc && !counted_code_add_sample(s->code, e->loc, 1))
+		if (!of)
 			return CLEW_NO_MEMORY;
-		if (!e->branches)
-			continue;
-		s->totals->nr_stacks++;
-		if (!add_stack(s, e))
+		of->nr++;
+		if (!of->is_omitted && !add_sample(s, e))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;
 }
 
 enum clew_err branch_edges(struct counted_code *ret, struct analyze *a,
-			   struct branch_edges_totals *totals, struct clew_diag *diag)
+			   const struct branch_edges_opts *opts, struct branch_edges_totals *totals,
+			   struct clew_diag *diag)
 {
-	struct stacks s = {ret, totals};
+	static const struct branch_edges_opts any;
+	struct stacks s = {ret, opts ? opts : &any, totals, {0}};
 	const struct ana_consumer consumer = {take_batch, &s};
 	enum clew_err err = analyze_run(a, &consumer, diag);
 
+	map_u64_done(&s.event_of);
 	if (err == CLEW_OK)
 		counted_code_finish(ret);
 	return err;

@@ -10,16 +10,37 @@
  * them.
  */
 
-struct branch_edges_totals {
-	uint64_t nr_samples, nr_stacks, nr_branches;
-	uint64_t nr_bad_runs; /* that would go backwards, or are longer than 1 MiB */
+struct branch_edges_opts {
+	const char *event;  /* only this one; NULL: all */
+	bool has_one_event; /* without that, only the first that has samples */
 };
+
+struct branch_edges_event {
+	const struct perf_evsel *evsel;
+	uint64_t nr; /* samples */
+	bool is_omitted;
+};
+
+/** Zeroed struct = nothing yet. */
+struct branch_edges_totals {
+	uint64_t nr_samples, nr_stacks, nr_branches; /* of events that are not omitted */
+	uint64_t nr_bad_runs; /* that would go backwards, or are longer than 1 MiB */
+	struct {
+		VEC(struct branch_edges_event);
+	} events; /* in the order of their first samples */
+};
+void branch_edges_totals_done(struct branch_edges_totals *t);
+
+/** Has any event of the recording branch stacks? */
+bool branch_edges_has_stacks(struct analyze *a);
 
 /** How an analysis is to be opened for this. */
 void branch_edges_wish(struct ana_opts *opts);
 
-/** Run @p a, and finish @p ret; @p a must outlive it. @return as analyze_run(). */
+/** Run @p a, and finish @p ret; @p a must outlive it. Sampled addresses are counted, too. @p opts:
+ * NULL: all events. @return as analyze_run(). */
 enum clew_err branch_edges(struct counted_code *ret, struct analyze *a,
-			   struct branch_edges_totals *totals, struct clew_diag *diag);
+			   const struct branch_edges_opts *opts, struct branch_edges_totals *totals,
+			   struct clew_diag *diag);
 
 #endif

@@ -49,10 +49,11 @@ static void gather(struct counted_code *c, struct branch_edges_totals *t, const 
 	in = (struct perf_input){.data = file.pos, .size = bytes_left(&file)};
 	branch_edges_wish(&opts);
 	*t = (struct branch_edges_totals){0};
-	CHECK(!analyze_open(&a, &in, &opts, NULL) && !branch_edges(c, a, t, NULL), "read");
+	CHECK(!analyze_open(&a, &in, &opts, NULL) && !branch_edges(c, a, NULL, t, NULL), "read");
 	/* The paths are the analysis's. */
 	vec_for_each (&c->binaries, i)
 		i->path = strstr(i->path, "app") ? "app" : strstr(i->path, "lib") ? "lib" : "other";
+	branch_edges_totals_done(t);
 	analyze_free(a);
 	perf_build_done(&b);
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_CODE_PROFILE_H
+#define CLI_CODE_PROFILE_H
+
+#include "cli/trace/etm_input.h"
+#include "profile/branch_edges.h"
+#include "profile/counted_trace.h"
+
+/*
+ * What ran in each binary of an input, counted, for clew inject and clew export: of its hardware
+ * trace, else of its samples' branch stacks and addresses. Zeroed struct but for the options:
+ *
+ *	status = code_profile_read(&p);
+ *	... p.code ...
+ *	code_profile_report(&p);
+ *	code_profile_done(&p);
+ *
+ * Functions that return a status report failures themselves.
+ */
+struct code_profile {
+	struct cli_input *in; /* opened */
+	unsigned int nr_threads;
+	bool no_trace;      /* count samples, also where there is trace */
+	bool takes_samples; /* those without branch stacks, too */
+	struct branch_edges_opts samples;
+	/* The results. */
+	struct trace_input *trace; /* NULL: samples were counted */
+	struct analyze *analysis;  /* of the recording; NULL: a pipe or a snapshot */
+	struct counted_code code;
+	struct counted_trace_totals totals;
+	struct branch_edges_totals stacks;
+	struct cli_etm_warnings warnings;
+};
+
+enum code_source_kind {
+	CODE_OF_TRACE,   /* each execution */
+	CODE_OF_OPS,     /* sampled operations (SPE) */
+	CODE_OF_STACKS,  /* samples with branch stacks */
+	CODE_OF_SAMPLES, /* samples alone */
+};
+
+int code_profile_read(struct code_profile *p);
+enum code_source_kind code_profile_kind(const struct code_profile *p);
+void code_profile_done(struct code_profile *p);
+
+/** Anything counted, and of this name: path or its last part; NULL: any. */
+bool code_profile_has(const struct counted_binary *b, const char *name);
+
+/** The binary with most weight; code without a mapping only if there is nothing else, or it is
+ * named. NULL: none. */
+const struct counted_binary *code_profile_choose(const struct code_profile *p, const char *name);
+
+/** There is none: say why. @return CLI_FAILED. */
+int code_profile_refuse(const struct code_profile *p, const char *name);
+
+/** What was written of @p b to @p to, and what was not. */
+void code_profile_report_binary(const struct counted_binary *b, const char *to);
+
+/** What was not counted. */
+void code_profile_report(const struct code_profile *p);
+
+#endif
