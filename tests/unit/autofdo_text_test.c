@@ -83,7 +83,7 @@ static void bolt(struct counted_binary *b)
 }
 
 #define HEAD "4\n100-10c:10\n110-114:10\n118-118:1\n200-204:7\n1\n104:2\n"
-#define TAIL "// build_id: 0xab01000000000000000000000000000000000000\n// /bin/a?b\n\n"
+#define TAIL "// build_id: 0xab01000000000000000000000000000000000000\n// /bin/a\\x0ab\n\n"
 
 static void stacks(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/profile/autofdo_text.h"
 
+#include "base/escape.h"
 #include "format/profile/text_chunks.h"
 
 static void put_runs(struct text_chunks *t, const struct counted_binary *b)
@@ -104,8 +105,7 @@ static void put_comments(struct text_chunks *t, const struct counted_binary *b)
 	for (size_t i = 0; i < sizeof(b->build_id.bytes); i++)
 		buf_hex(&t->text, i < b->build_id.size ? b->build_id.bytes[i] : 0, 2, '0');
 	buf_str(&t->text, "\n// ");
-	for (const char *p = b->path; *p; p++)
-		buf_char(&t->text, *p == '\n' ? '?' : *p);
+	escape_str(&t->text, b->path);
 	buf_str(&t->text, "\n\n");
 }
 
