@@ -4,9 +4,7 @@
 #include "annotate/ann_impl.h"
 #include "base/search.h"
 #include "image/dso_listing.h"
-#include "isa/a32/a32_branch.h"
-#include "isa/a64/a64_branch.h"
-#include "isa/x86/x86_branch.h"
+#include "isa/any/insn_decode.h"
 
 enum { MAX_BYTES = 4 << 20, MAX_MAPPINGS = 4096 };
 
@@ -37,61 +35,13 @@ static bool has_odd_address(const struct ann_counts *c, const struct ann_symbol 
 
 static enum isa isa_of(const struct code *c)
 {
-	switch (c->machine) {
-	case EM_X86_64:
-		return ISA_X86_64;
-	case EM_386:
-		return ISA_X86_32;
-	case EM_AARCH64:
-		return ISA_A64;
-	case EM_ARM:
-		return c->kind == 't' || (!c->kind && c->is_thumb) ? ISA_T32 : ISA_A32;
-	default:
-		return NR_ISAS;
-	}
+	return isa_of_machine(c->machine, c->kind == 't' || (!c->kind && c->is_thumb));
 }
 
 /** The next of unknown bytes: the unit that the instruction set aligns to. */
 static size_t unit_of(enum isa isa)
 {
 	return isa == ISA_A64 || isa == ISA_A32 ? 4 : isa == ISA_T32 ? 2 : 1;
-}
-
-static uint32_t word_at(const uint8_t *p, size_t bytes)
-{
-	uint32_t w = 0;
-
-	for (size_t i = 0; i < bytes; i++)
-		w |= (uint32_t)p[i] << 8 * i;
-	return w;
-}
-
-/** @return its bytes; 0: unknown. */
-static size_t decode(enum isa isa, const uint8_t *p, size_t left, uint64_t pc, struct insn *ret)
-{
-	*ret = (struct insn){.kind = INSN_PLAIN};
-	switch (isa) {
-	case ISA_A64:
-		if (left >= 4)
-			*ret = a64_decode(word_at(p, 4), pc);
-		return left >= 4 ? 4 : 0;
-	case ISA_A32:
-		if (left >= 4)
-			*ret = a32_decode(word_at(p, 4), pc);
-		return left >= 4 ? 4 : 0;
-	case ISA_T32:
-		if (left < 2 || (t32_is_wide(p[1]) && left < 4))
-			return 0;
-		*ret = t32_decode(word_at(p, 2) << 16 | (left < 4 ? 0 : word_at(p + 2, 2)), pc);
-		return ret->bytes;
-	case ISA_X86_64:
-	case ISA_X86_32:
-	case ISA_X86_16:
-		return x86_decode(isa, p, left, pc, ret) ? 0 : ret->bytes;
-	case NR_ISAS:
-		break;
-	}
-	return 0;
 }
 
 static void add_bytes(struct buf *out, const uint8_t *p, size_t nr)
@@ -146,7 +96,7 @@ static bool add_insn(struct code *c, uint64_t rel, uint64_t *ret_target, size_t 
 
 	n.text = (uint32_t)a->text.nr;
 	if (!is_data(c)) {
-		known = decode(isa, p, left, n.address, &insn);
+		known = insn_decode(isa, p, left, n.address, &insn);
 		bytes = c->text ? insn_text_add(c->text, isa, p, left, n.address, &a->text) : 0;
 	}
 	if (!bytes) {
