@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/map_u64.h"
 #include "base/mem.h"
 #include "base/search.h"
-#include "base/vec.h"
-#include "elf/dwarf_funcs.h"
+#include "elf/dwarf_discriminator.h"
+#include "elf/dwarf_lines_impl.h"
 
 enum {
 	MAX_UNITS = 1024 * 1024,
@@ -24,38 +22,8 @@ enum {
 	ROW_BYTES = 48,
 	/* An entry of a list of files, in the table and beside its path. */
 	FILE_LEAST = 4,
-	FILE_BYTES = 40
-};
-
-struct unit {
-	Dwarf_Die die;
-	const char *dir; /* of the compiler run */
-	bool is_read, has_lines;
-	struct dwarf_funcs funcs;
-};
-
-struct unit_range {
-	uint64_t start, end;
-	uint32_t unit;
-};
-
-struct dwarf_lines {
-	Dwarf *dw, *alt;
-	struct {
-		VEC(struct unit);
-	} units;
-	struct {
-		VEC(struct unit_range);
-	} ranges; /* sorted by start */
-	struct arena text;
-	struct bytes line_section;
-	uint64_t longest_line_str; /* text in .debug_line_str */
-	struct map_u64 tables;     /* offset of a line table -> 1: it may be read, 0: not */
-	struct budget *budget;     /* of the file; NULL: no limit */
-	const char *name;
-	uint64_t charged;
-	bool is_swapped;
-	struct map_u64 full_paths; /* relative path's address -> with its directory */
+	FILE_BYTES = 40,
+	AT_GNU_DISCRIMINATOR = 0x2136, /* of an inlined call; dwarf.h does not name it */
 };
 
 bool dwarf_has_info(const struct elf_file *f)
@@ -67,7 +35,7 @@ bool dwarf_has_info(const struct elf_file *f)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct unit_range *x = a, *y = b;
+	const struct dwarf_unit_range *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -99,11 +67,12 @@ static bool add_unit(struct dwarf_lines *l, const Dwarf_Die *die)
 		if (!start || start >= end)
 			continue;
 		if (!CHARGE_GROWTH(l, &l->ranges) ||
-		    !vec_push(&l->ranges, (struct unit_range){start, end, (uint32_t)l->units.nr}))
+		    !vec_push(&l->ranges,
+			      (struct dwarf_unit_range){start, end, (uint32_t)l->units.nr}))
 			return false;
 	}
 	return charge(l, UNIT_BYTES, "the compile units of") && CHARGE_GROWTH(l, &l->units) &&
-	       vec_push(&l->units, (struct unit){.die = copy});
+	       vec_push(&l->units, (struct dwarf_unit){.die = copy});
 }
 
 static bool read_units(struct dwarf_lines *l)
@@ -192,8 +161,7 @@ void dwarf_lines_free(struct dwarf_lines *l)
 	mem_free(l);
 }
 
-/** The line table at @p offset, after its length; empty: none there, as for libdw. */
-static struct bytes table_at(const struct dwarf_lines *l, uint64_t offset, bool *ret_is_64)
+struct bytes dwarf_table_at(const struct dwarf_lines *l, uint64_t offset, bool *ret_is_64)
 {
 	struct bytes b = l->line_section, table = {0};
 	uint64_t bytes;
@@ -237,10 +205,10 @@ static uint64_t file_bytes(struct dwarf_lines *l, struct bytes table, bool is_64
 }
 
 /** Let libdw read the unit's line table, which it keeps. @return false: there is no room for it. */
-static bool read_table(struct dwarf_lines *l, struct unit *u, uint64_t offset)
+static bool read_table(struct dwarf_lines *l, struct dwarf_unit *u, uint64_t offset)
 {
 	bool is_64 = false;
-	struct bytes table = table_at(l, offset, &is_64);
+	struct bytes table = dwarf_table_at(l, offset, &is_64);
 	uint64_t bytes = bytes_left(&table) * (uint64_t)ROW_BYTES_READING, kept = 0, files;
 	Dwarf_Lines *lines;
 	size_t nr;
@@ -257,15 +225,24 @@ static bool read_table(struct dwarf_lines *l, struct unit *u, uint64_t offset)
 	return true;
 }
 
-/** May libdw be asked for the unit's lines? Units may share a table. */
-static bool has_lines(struct dwarf_lines *l, struct unit *u)
+bool dwarf_unit_table(struct dwarf_unit *u, uint64_t *ret_offset)
 {
 	Dwarf_Attribute mem;
 	Dwarf_Word offset;
-	uint64_t *seen;
+
+	if (dwarf_formudata(dwarf_attr(&u->die, DW_AT_stmt_list, &mem), &offset))
+		return false;
+	*ret_offset = offset;
+	return true;
+}
+
+/** May libdw be asked for the unit's lines? Units may share a table. */
+static bool has_lines(struct dwarf_lines *l, struct dwarf_unit *u)
+{
+	uint64_t offset, *seen;
 	bool ok;
 
-	if (!l->budget || dwarf_formudata(dwarf_attr(&u->die, DW_AT_stmt_list, &mem), &offset))
+	if (!l->budget || !dwarf_unit_table(u, &offset))
 		return true;
 	seen = map_u64_get(&l->tables, offset);
 	if (seen)
@@ -275,7 +252,7 @@ static bool has_lines(struct dwarf_lines *l, struct unit *u)
 }
 
 /** The functions of a unit, as far as half of what is left of the budget holds them. */
-static void read_funcs(struct dwarf_lines *l, struct unit *u)
+static void read_funcs(struct dwarf_lines *l, struct dwarf_unit *u)
 {
 	uint64_t bytes;
 
@@ -289,24 +266,37 @@ static void read_funcs(struct dwarf_lines *l, struct unit *u)
 		dwarf_funcs_done(&u->funcs);
 }
 
-/** The unit with the last range that starts at or before @p addr and covers it. */
-static struct unit *unit_at(struct dwarf_lines *l, uint64_t addr)
+/** rustc and others name the LLVM that they use. */
+static bool is_llvm(Dwarf_Die *unit)
+{
+	Dwarf_Attribute mem;
+	const char *by = dwarf_formstring(dwarf_attr(unit, DW_AT_producer, &mem));
+
+	return by && (strstr(by, "clang") || strstr(by, "LLVM"));
+}
+
+void dwarf_unit_read(struct dwarf_lines *l, struct dwarf_unit *u)
+{
+	Dwarf_Attribute mem;
+
+	if (u->is_read)
+		return;
+	u->is_read = true;
+	u->dir = dwarf_formstring(dwarf_attr(&u->die, DW_AT_comp_dir, &mem));
+	u->is_llvm = is_llvm(&u->die);
+	u->has_lines = has_lines(l, u);
+	read_funcs(l, u);
+}
+
+struct dwarf_unit *dwarf_unit_at(struct dwarf_lines *l, uint64_t addr, uint64_t *ret_end)
 {
 	size_t after = search_first(l->ranges.nr, i, l->ranges.data[i].start > addr);
-	struct unit *u;
+	const struct dwarf_unit_range *r = after ? &l->ranges.data[after - 1] : NULL;
 
-	if (!after || addr >= l->ranges.data[after - 1].end)
+	if (!r || addr >= r->end)
 		return NULL;
-	u = &l->units.data[l->ranges.data[after - 1].unit];
-	if (!u->is_read) {
-		Dwarf_Attribute mem;
-
-		u->is_read = true;
-		u->dir = dwarf_formstring(dwarf_attr(&u->die, DW_AT_comp_dir, &mem));
-		u->has_lines = has_lines(l, u);
-		read_funcs(l, u);
-	}
-	return u;
+	*ret_end = after < l->ranges.nr && r[1].start < r->end ? r[1].start : r->end;
+	return &l->units.data[r->unit];
 }
 
 static const char *name_of(Dwarf_Die *die)
@@ -329,8 +319,7 @@ static uint32_t number_of(Dwarf_Die *die, unsigned int attr)
 	return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
-/** libdw leaves relative paths of DWARF 5 as they are. */
-static const char *full_path(struct dwarf_lines *l, struct unit *u, const char *path)
+const char *dwarf_full_path(struct dwarf_lines *l, struct dwarf_unit *u, const char *path)
 {
 	uint64_t *at = map_u64_get(&l->full_paths, (uintptr_t)path);
 	size_t dir_bytes, path_bytes;
@@ -351,37 +340,49 @@ static const char *full_path(struct dwarf_lines *l, struct unit *u, const char *
 	return full;
 }
 
-static void place_of_address(struct dwarf_lines *l, struct unit *u, uint64_t addr,
+static void set_discriminator(const struct dwarf_unit *u, uint32_t d, struct dwarf_line *ret)
+{
+	uint32_t factor = u->is_llvm ? dwarf_packed_number(dwarf_packed_rest(d)) : 0;
+
+	ret->discriminator = u->is_llvm ? dwarf_packed_number(d) : d;
+	ret->copies = factor ? factor : 1;
+}
+
+static void place_of_address(struct dwarf_lines *l, struct dwarf_unit *u, uint64_t addr,
 			     struct dwarf_line *ret)
 {
 	Dwarf_Line *line = u->has_lines ? dwarf_getsrc_die(&u->die, addr) : NULL;
+	unsigned int d;
 	int n;
 
 	if (!line)
 		return;
-	ret->file = full_path(l, u, dwarf_linesrc(line, NULL, NULL));
+	ret->file = dwarf_full_path(l, u, dwarf_linesrc(line, NULL, NULL));
 	if (!dwarf_lineno(line, &n) && n > 0)
 		ret->line = (uint32_t)n;
 	if (!dwarf_linecol(line, &n) && n > 0)
 		ret->column = (uint32_t)n;
+	if (!dwarf_linediscriminator(line, &d))
+		set_discriminator(u, d, ret);
 }
 
-static void place_of_call(struct dwarf_lines *l, struct unit *u, Dwarf_Die *die,
-			  struct dwarf_line *ret)
+void dwarf_describe_call(struct dwarf_lines *l, struct dwarf_unit *u, Dwarf_Die *die,
+			 struct dwarf_line *ret)
 {
 	Dwarf_Files *files;
 	size_t nr_files;
 	uint32_t file = number_of(die, DW_AT_call_file);
 
 	if (u->has_lines && !dwarf_getsrcfiles(&u->die, &files, &nr_files) && file < nr_files)
-		ret->file = full_path(l, u, dwarf_filesrc(files, file, NULL, NULL));
+		ret->file = dwarf_full_path(l, u, dwarf_filesrc(files, file, NULL, NULL));
 	ret->line = number_of(die, DW_AT_call_line);
 	ret->column = number_of(die, DW_AT_call_column);
+	set_discriminator(u, number_of(die, AT_GNU_DISCRIMINATOR), ret);
 }
 
 /* Of a copy, what its origin says. The list of files is that of the unit at hand, as the table of
  * another is not charged. */
-static void place_of_declaration(struct dwarf_lines *l, struct unit *u, Dwarf_Die *die,
+static void place_of_declaration(struct dwarf_lines *l, struct dwarf_unit *u, Dwarf_Die *die,
 				 struct dwarf_line *ret)
 {
 	Dwarf_Attribute mem;
@@ -396,18 +397,27 @@ static void place_of_declaration(struct dwarf_lines *l, struct unit *u, Dwarf_Di
 	if (!a || a->cu != die->cu || !u->has_lines || dwarf_formudata(a, &v) ||
 	    dwarf_getsrcfiles(&u->die, &files, &nr_files) || v >= nr_files)
 		return;
-	ret->decl_file = full_path(l, u, dwarf_filesrc(files, v, NULL, NULL));
+	ret->decl_file = dwarf_full_path(l, u, dwarf_filesrc(files, v, NULL, NULL));
+}
+
+void dwarf_describe(struct dwarf_lines *l, struct dwarf_unit *u, Dwarf_Die *die,
+		    struct dwarf_line *ret)
+{
+	ret->name = name_of(die);
+	place_of_declaration(l, u, die, ret);
 }
 
 size_t dwarf_lines_find(struct dwarf_lines *l, uint64_t vaddr, struct dwarf_line *ret, size_t max)
 {
-	struct unit *u = unit_at(l, vaddr);
-	struct dwarf_line at = {0};
+	uint64_t end;
+	struct dwarf_unit *u = dwarf_unit_at(l, vaddr, &end);
+	struct dwarf_line at = {.copies = 1};
 	uint32_t func;
 	size_t nr = 0;
 
 	if (!u || !max)
 		return 0;
+	dwarf_unit_read(l, u);
 	place_of_address(l, u, vaddr, &at);
 	func = dwarf_funcs_find(&u->funcs, vaddr);
 	if (func == DWARF_NO_FUNC) {
@@ -421,13 +431,12 @@ size_t dwarf_lines_find(struct dwarf_lines *l, uint64_t vaddr, struct dwarf_line
 
 		if (!dwarf_offdie(l->dw, f->die, &die))
 			break;
-		at.name = name_of(&die);
+		dwarf_describe(l, u, &die, &at);
 		at.is_inlined = f->is_inlined;
-		place_of_declaration(l, u, &die, &at);
 		ret[nr++] = at;
-		at = (struct dwarf_line){0};
+		at = (struct dwarf_line){.copies = 1};
 		if (f->is_inlined)
-			place_of_call(l, u, &die, &at);
+			dwarf_describe_call(l, u, &die, &at);
 		func = f->caller;
 	}
 	return nr;

@@ -16,9 +16,11 @@ struct dwarf_line {
 	const char *name; /* linkage name, else the source's; NULL: unknown */
 	const char *file; /* directory included; NULL: unknown */
 	uint32_t line, column;
-	const char *decl_file; /* where the function is declared; NULL: unknown */
-	uint32_t decl_line;    /* 0: unknown */
-	bool is_inlined;       /* false: the function that contains all of them */
+	uint32_t discriminator; /* of blocks of one line; 0: none */
+	uint32_t copies;        /* the compiler multiplied the code by that; LLVM says it */
+	const char *decl_file;  /* where the function is declared; NULL: unknown */
+	uint32_t decl_line;     /* 0: unknown */
+	bool is_inlined;        /* false: the function that contains all of them */
 };
 
 /** Does @p f have .debug_info? */

@@ -81,6 +81,7 @@ struct dso_line {
 				  unknown */
 	const char *decl_file; /* where that function is declared; NULL: unknown */
 	uint32_t decl_line;    /* 0: unknown */
+	uint32_t discriminator, copies; /* as dwarf_line's */
 };
 
 struct dso_store *dso_store_new(const struct dso_store_opts *opts);

@@ -5,6 +5,7 @@
 #include "elf/dwarf_lines.h"
 #include "elf/elf_sym.h"
 #include "image/dso_priv.h"
+#include "image/dso_source.h"
 #include "os/path.h"
 
 enum { MAX_LEVELS = 64 };
@@ -113,29 +114,85 @@ static const char *shown_function(struct dso *d, const char *link_name)
 	return shown;
 }
 
-size_t dso_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t max)
+/** NULL: it has no debug information. */
+static struct dwarf_lines *dwarf_of(struct dso *d)
+{
+	if (!d->lines)
+		d->lines = open_lines(d);
+	return d->lines ? d->lines->dwarf : NULL;
+}
+
+static size_t find_lines(struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max)
 {
 	struct dwarf_line lines[MAX_LEVELS];
-	uint64_t vaddr;
-	size_t nr;
+	size_t nr = dwarf_lines_find(d->lines->dwarf, vaddr, lines,
+				     max < MAX_LEVELS ? max : MAX_LEVELS);
 
-	d = dso_owner(d);
-	if (d->kind == DSO_JIT)
-		return dso_jit_find_lines(d, rel, dso_find_sym(d, rel), ret, max);
-	if (!d->lines && !(d->lines = open_lines(d)))
-		return 0;
-	if (!d->lines->dwarf || !vaddr_of(d, rel, &vaddr))
-		return 0;
-	nr = dwarf_lines_find(d->lines->dwarf, vaddr, lines, max < MAX_LEVELS ? max : MAX_LEVELS);
 	for (size_t i = 0; i < nr; i++) {
 		ret[i] = (struct dso_line){.file = lines[i].file,
 					   .line = lines[i].line,
 					   .column = lines[i].column,
 					   .link_name = lines[i].name,
 					   .decl_file = lines[i].decl_file,
-					   .decl_line = lines[i].decl_line};
+					   .decl_line = lines[i].decl_line,
+					   .discriminator = lines[i].discriminator,
+					   .copies = lines[i].copies};
 		if (lines[i].is_inlined && lines[i].name)
 			ret[i].function = shown_function(d, lines[i].name);
 	}
 	return nr;
+}
+
+size_t dso_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t max)
+{
+	uint64_t vaddr;
+
+	d = dso_owner(d);
+	if (d->kind == DSO_JIT)
+		return dso_jit_find_lines(d, rel, dso_find_sym(d, rel), ret, max);
+	if (!dwarf_of(d) || !vaddr_of(d, rel, &vaddr))
+		return 0;
+	return find_lines(d, vaddr, ret, max);
+}
+
+/* --- at linked addresses --- */
+
+/** A module's sections all begin at 0 in its file. */
+static struct dwarf_lines *linked_dwarf(const struct dso *shown, struct dso **ret_owner)
+{
+	struct dso *d = dso_owner(shown->store->dsos.data[shown->id]);
+
+	*ret_owner = d;
+	return d->kind == DSO_JIT || d->kind == DSO_MODULE ? NULL : dwarf_of(d);
+}
+
+size_t dso_find_linked_lines(const struct dso *d, uint64_t address, struct dso_line *ret,
+			     size_t max)
+{
+	struct dso *owner;
+
+	return linked_dwarf(d, &owner) ? find_lines(owner, address, ret, max) : 0;
+}
+
+bool dso_walk_source(const struct dso *d, const struct dwarf_walker *w)
+{
+	struct dso *owner;
+	struct dwarf_lines *l = linked_dwarf(d, &owner);
+
+	return !l || dwarf_lines_walk(l, w);
+}
+
+bool dso_has_source(const struct dso *d)
+{
+	struct dso *owner;
+
+	return linked_dwarf(d, &owner);
+}
+
+unsigned int dso_line_version(const struct dso *d)
+{
+	struct dso *owner;
+	struct dwarf_lines *l = linked_dwarf(d, &owner);
+
+	return l ? dwarf_lines_version(l) : 0;
 }

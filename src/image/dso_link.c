@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "image/dso_code_priv.h"
+#include "image/dso_source.h"
 
 static struct dso *own(const struct dso *d)
 {
@@ -98,6 +99,25 @@ uint64_t dso_link_base(const struct dso *d)
 	for (size_t i = 0; f && i < f->nr_segments; i++) {
 		if (f->segments[i].is_load)
 			return f->segments[i].vaddr;
+	}
+	return 0;
+}
+
+size_t dso_linked_bytes(const struct dso *d, uint64_t address, const uint8_t **ret,
+			uint16_t *ret_machine)
+{
+	const struct elf_file *f = linked_file(own(d));
+
+	for (size_t i = 0; f && f->type != ET_REL && i < f->nr_segments; i++) {
+		const struct elf_segment *s = &f->segments[i];
+		uint64_t at = address - s->vaddr;
+
+		if (!s->is_load || address < s->vaddr || at >= s->file_bytes ||
+		    s->offset > f->size || s->file_bytes > f->size - s->offset)
+			continue;
+		*ret = f->data + s->offset + at;
+		*ret_machine = f->machine;
+		return s->file_bytes - at;
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "elf/dwarf_lines.h"
+#include "elf/dwarf_walk.h"
 #include "make/dwarf_build.h"
 #include "unit/tap.h"
 
@@ -78,6 +78,66 @@ static void test_depth(void)
 	close_shape(&o);
 }
 
+struct walked {
+	size_t nr_rows, nr_entries, max_rows;
+	struct dwarf_row first, last;
+	struct dwarf_entry entry; /* the last */
+	bool is_named;
+};
+
+static bool take_row(void *ctx, const struct dwarf_row *row)
+{
+	struct walked *w = ctx;
+
+	if (!w->nr_rows++)
+		w->first = *row;
+	w->last = *row;
+	return w->nr_rows != w->max_rows;
+}
+
+static bool take_entry(void *ctx, const struct dwarf_entry *e)
+{
+	struct walked *w = ctx;
+
+	w->nr_entries++;
+	w->entry = *e;
+	w->is_named |= e->function.name != NULL;
+	return true;
+}
+
+static void test_walk(void)
+{
+	struct walked w = {0};
+	struct dwarf_walker walker = {take_row, take_entry, &w};
+	struct opened o;
+
+	open_shape(&o, (struct dwarf_shape){.depth = 2});
+	CHECK(dwarf_lines_walk(o.l, &walker), "walked");
+	CHECK(w.nr_rows == 16 && w.first.start == o.low && w.first.end == o.low + 16 &&
+		      w.first.line == 1 && !strcmp(w.first.file, "/src/a.c"),
+	      "rows with their code");
+	CHECK(w.last.line == 16 && w.last.end == o.low + 256, "up to the end of the unit");
+	CHECK(w.nr_entries == 3 && w.entry.address == o.low && w.entry.function.is_inlined &&
+		      w.entry.call.line == 102,
+	      "a function, and the copies that were inlined");
+	CHECK_STR(w.entry.function.name, "_ZN2ns6calleeEi", "with its linkage name");
+	CHECK_EQ(dwarf_lines_version(o.l), 4, "the version of the line table");
+	w = (struct walked){.max_rows = 3};
+	CHECK(!dwarf_lines_walk(o.l, &walker) && w.nr_rows == 3 && !w.nr_entries,
+	      "ended by who takes them");
+	close_shape(&o);
+}
+
+static size_t walk_damaged(struct dwarf_lines *l)
+{
+	struct walked w = {0};
+	struct dwarf_walker walker = {take_row, take_entry, &w};
+
+	dwarf_lines_version(l);
+	dwarf_lines_walk(l, &walker);
+	return w.nr_rows + w.nr_entries;
+}
+
 static void test_damaged(void)
 {
 	struct dwarf_line r[MAX];
@@ -96,7 +156,7 @@ static void test_damaged(void)
 		if (!elf_file_open(&f, copy, o.b.file.nr, NULL))
 			l = dwarf_lines_open(&f, NULL);
 		if (l)
-			nr_found += dwarf_lines_find(l, o.low, r, MAX);
+			nr_found += dwarf_lines_find(l, o.low, r, MAX) + walk_damaged(l);
 		dwarf_lines_free(l);
 		elf_file_done(&f);
 	}
@@ -109,6 +169,7 @@ int main(void)
 {
 	test_inlined();
 	test_depth();
+	test_walk();
 	test_damaged();
 	return tap_done();
 }
