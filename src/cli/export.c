@@ -7,7 +7,7 @@
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
-#include "cli/export_run.h"
+#include "cli/export_code.h"
 #include "format/export/export_formats.h"
 #include "os/library.h"
 
@@ -18,9 +18,12 @@ enum { MAX_LISTED = 8, GZIP_LEVEL = 1 };
 static void list_formats(struct buf *out)
 {
 	const struct export_format *f;
+	const struct code_format *c;
 
 	for (size_t i = 0; (f = export_format_at(i)); i++)
 		buf_printf(out, "%s%s", i ? ", " : "", f->name);
+	for (size_t i = 0; (c = export_code_at(i)); i++)
+		buf_printf(out, ", %s", c->name);
 }
 
 static int choose_format(struct export_run *r)
@@ -34,7 +37,8 @@ static int choose_format(struct export_run *r)
 		return CLI_USAGE;
 	}
 	r->opts.format = export_format_find(r->format_name);
-	if (r->opts.format)
+	r->code = export_code_find(r->format_name);
+	if (r->opts.format || r->code)
 		return CLI_OK;
 	cli_error("export: there is no format '%s'", r->format_name);
 	cli_hint("formats: %s", buf_cstr(&list));
@@ -50,6 +54,11 @@ static int choose_weight(struct export_run *r)
 		return CLI_OK;
 	cli_error("--weight is 'samples' or 'period', not '%s'", r->weight);
 	return CLI_USAGE;
+}
+
+static bool is_autofdo(const struct export_run *r)
+{
+	return r->code && !strcmp(r->code->name, "autofdo");
 }
 
 static uint32_t key_of(const char *word, size_t len)
@@ -109,6 +118,33 @@ static int check_addresses(const struct export_run *r)
 	return CLI_USAGE;
 }
 
+/* Of formats of what ran, and those of samples. */
+static int refuse_options(const struct export_run *r)
+{
+	const struct {
+		bool is_set;
+		const char *name;
+	} all[] = {
+		{r->code && r->weight,               "--weight"         },
+		{r->code && r->by,                   "--by"             },
+		{r->code && r->itrace.is_set,        "--itrace"         },
+		{r->code && r->opts.no_inline,       "--no-inline"      },
+		{r->code && r->opts.no_cut_frames,   "--no-cut-frames"  },
+		{r->code && r->opts.no_level_suffix, "--no-level-suffix"},
+		{!r->code && r->binary,              "--binary"         },
+		{!r->code && r->takes_hits,          "--samples"        },
+		{!is_autofdo(r) && r->has_indirect,  "--indirect"       },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!all[i].is_set)
+			continue;
+		cli_error("%s is not for --to %s", all[i].name, r->format_name);
+		return CLI_USAGE;
+	}
+	return CLI_OK;
+}
+
 static int check_output(const struct export_run *r)
 {
 	if (r->out_path || !r->opts.format->is_binary || !cli_is_terminal())
@@ -135,7 +171,10 @@ static int choose(struct export_run *r)
 	int status = choose_format(r);
 
 	if (status == CLI_OK)
-		status = choose_weight(r);
+		status = refuse_options(r);
+	if (status != CLI_OK || r->code)
+		return status;
+	status = choose_weight(r);
 	if (status == CLI_OK)
 		status = choose_keys(r);
 	if (status == CLI_OK)
@@ -156,9 +195,12 @@ static int set_inline(void *no_inline, const char *arg, bool is_negated)
 static void describe_formats(struct buf *out)
 {
 	const struct export_format *f;
+	const struct code_format *c;
 
 	for (size_t i = 0; (f = export_format_at(i)); i++)
 		buf_printf(out, "%s%s (%s)", i ? "; " : "", f->name, f->summary);
+	for (size_t i = 0; (c = export_code_at(i)); i++)
+		buf_printf(out, "; %s (%s)", c->name, c->summary);
 }
 
 static int parse(struct export_run *r, int argc, char **argv)
@@ -185,6 +227,12 @@ static int parse(struct export_run *r, int argc, char **argv)
 		 "has no place for it (default); --no-level-suffix: not", CLI_CALL, &r->opts.no_level_suffix, set_inline, true},
 		{0, "json", NULL, "what was written, and what was not, as one JSON object on standard error", CLI_FLAG, &r->is_json},
 		{'q', "quiet", NULL, "no notes", CLI_FLAG, &r->is_quiet},
+		{0, "Compilers, linkers, coverage", NULL, NULL, CLI_SECTION},
+		{0, "binary", "NAME", "of this binary, by path or its last part (default: the one executed most; lcov: all)",
+		 CLI_STRING, &r->binary},
+		{0, "samples", NULL, "lcov of a recording without instruction trace: how often lines were sampled, which is no coverage",
+		 CLI_FLAG, &r->takes_hits},
+		{0, "indirect", NULL, "autofdo: include the targets of indirect branches", CLI_FLAG, &r->has_indirect},
 		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
 		{0, "itrace", "[OPTS]", "events to make of the trace (default i100usbe), as for clew report; --no-itrace: none",
 		 CLI_CALL, &r->itrace, cli_itrace_set, true},
@@ -203,7 +251,10 @@ static int parse(struct export_run *r, int argc, char **argv)
 			"  clew export --to collapsed | flamegraph.pl > app.svg\n"
 			"  clew export --to speedscope -o app.json        for https://speedscope.app\n"
 			"  clew export --to callgrind -o callgrind.out.app && "
-			"callgrind_annotate callgrind.out.app\n",
+			"callgrind_annotate callgrind.out.app\n"
+			"  clew export --to llvm --binary app -o app.prof && "
+			"clang -O2 -fprofile-sample-use=app.prof ...\n"
+			"  clew export --to lcov -o app.info && genhtml -o html app.info\n",
 	};
 	int at = cli_parse(&cmd, argc, argv);
 
@@ -234,9 +285,10 @@ static enum clew_err rewrite_file(void *output, uint64_t offset, const void *dat
 	return err || os_output_rewrite(output, offset, data, size) ? CLEW_OS : CLEW_OK;
 }
 
-static int open_output(struct export_run *r)
+int export_open_output(struct export_run *r)
 {
-	bool is_packed = r->opts.format->is_packed || (r->out_path && ends_in(r->out_path, ".gz"));
+	bool is_packed = (r->opts.format && r->opts.format->is_packed) ||
+			 (r->out_path && ends_in(r->out_path, ".gz"));
 	int err = r->out_path ? os_output_create(&r->file, r->out_path) : 0;
 
 	if (err) {
@@ -255,8 +307,12 @@ static int open_output(struct export_run *r)
 	return CLI_FAILED;
 }
 
-/* @p is_whole: keep the file. */
-static int close_output(struct export_run *r, bool is_whole)
+const struct clew_sink *export_sink(const struct export_run *r)
+{
+	return r->gzip ? gzip_sink_of(r->gzip) : &r->sink;
+}
+
+int export_close_output(struct export_run *r, bool is_whole)
 {
 	int err = 0;
 
@@ -286,7 +342,7 @@ static bool has_event(const struct perf_evlist *l, const char *name)
 	return false;
 }
 
-static int check_event(const struct export_run *r)
+int export_check_event(const struct export_run *r)
 {
 	const struct perf_evlist *l = r->opts.events;
 	clew_auto(buf_done) struct buf list = {0};
@@ -344,14 +400,13 @@ static int open_input(struct export_run *r)
 	if (status != CLI_OK)
 		return status;
 	/* A pipe's events come with its records. */
-	return r->opts.file && perf_file_is_pipe(r->opts.file) ? CLI_OK : check_event(r);
+	return r->opts.file && perf_file_is_pipe(r->opts.file) ? CLI_OK : export_check_event(r);
 }
 
 static enum clew_err write_all(struct export_run *r)
 {
-	const struct clew_sink *sink = r->gzip ? gzip_sink_of(r->gzip) : &r->sink;
 	struct ana_consumer consumer = {export_batch, NULL};
-	enum clew_err err = export_new(&r->export, &r->opts, sink, &r->diag);
+	enum clew_err err = export_new(&r->export, &r->opts, export_sink(r), &r->diag);
 
 	if (err != CLEW_OK)
 		return err;
@@ -368,7 +423,7 @@ static enum clew_err write_all(struct export_run *r)
 	return err == CLEW_OK && r->gzip ? gzip_sink_end(r->gzip) : err;
 }
 
-static int fail(struct export_run *r, enum clew_err err)
+int export_fail(struct export_run *r, enum clew_err err)
 {
 	if (r->out_diag.code != CLEW_OK)
 		return cli_fail("standard output", &r->out_diag);
@@ -389,16 +444,16 @@ static int run(struct export_run *r)
 	enum clew_err err = write_all(r);
 	int status = r->is_damaged ? CLI_FAILED : CLI_OK;
 
-	if (err == CLEW_OK && check_event(r) != CLI_OK) {
-		close_output(r, false);
+	if (err == CLEW_OK && export_check_event(r) != CLI_OK) {
+		export_close_output(r, false);
 		return CLI_USAGE;
 	}
-	if (close_output(r, err == CLEW_OK) != CLI_OK)
+	if (export_close_output(r, err == CLEW_OK) != CLI_OK)
 		return CLI_FAILED;
 	if (err == CLEW_STOPPED)
 		return CLI_OK;
 	if (err != CLEW_OK)
-		return fail(r, err);
+		return export_fail(r, err);
 	export_run_report(r);
 	return status;
 }
@@ -409,7 +464,7 @@ static int open_and_run(struct export_run *r)
 
 	cli_pager_start();
 	if (status == CLI_OK)
-		status = open_output(r);
+		status = export_open_output(r);
 	if (status == CLI_OK)
 		status = run(r);
 	cli_pager_done();
@@ -424,7 +479,7 @@ int export_run(struct export_run *r)
 		status = cli_input_open(&r->in);
 	if (status != CLI_OK)
 		return status;
-	status = open_and_run(r);
+	status = r->code ? export_code(r) : open_and_run(r);
 	export_free(r->export);
 	gzip_sink_free(r->gzip);
 	cli_itrace_done(&r->itrace);

@@ -8,25 +8,45 @@
 
 enum { SPEEDSCOPE_MANY = 500000, MAX_LISTED = 8 };
 
+void export_list_event(struct export_listed *l, const char *name, uint64_t nr)
+{
+	if (l->nr_events++ < MAX_LISTED)
+		buf_printf(&l->text, "%s%s (%llu)", l->nr_events > 1 ? ", " : "", name,
+			   (unsigned long long)nr);
+	l->nr_samples += nr;
+}
+
+void export_report_listed(struct export_listed *l, const char *format, bool has_event)
+{
+	if (l->nr_events)
+		cli_note("%llu samples of other events were omitted: %s%s",
+			 (unsigned long long)l->nr_samples, buf_cstr(&l->text),
+			 l->nr_events > MAX_LISTED ? ", ..." : "");
+	if (l->nr_events && !has_event)
+		cli_hint("%s has one weight: -e NAME chooses the event", format);
+	buf_done(&l->text);
+}
+
 static void report_omitted_events(const struct export_run *r)
 {
-	clew_auto(buf_done) struct buf list = {0};
-	size_t nr = 0;
+	struct export_listed list = {0};
 
 	for (size_t i = 0; i < export_nr_events(r->export); i++) {
 		const struct export_event *e = export_event_at(r->export, i);
 
-		if (e->is_omitted && nr++ < MAX_LISTED)
-			buf_printf(&list, "%s%s (%llu)", nr > 1 ? ", " : "", e->evsel->name,
-				   (unsigned long long)e->nr);
+		if (e->is_omitted)
+			export_list_event(&list, e->evsel->name, e->nr);
 	}
-	if (!nr)
-		return;
-	cli_note("%llu samples of other events were omitted: %s%s",
-		 (unsigned long long)export_summary(r->export)->nr_omitted, buf_cstr(&list),
-		 nr > MAX_LISTED ? ", ..." : "");
-	if (!r->opts.event)
-		cli_hint("%s has one weight: -e NAME chooses the event", r->opts.format->name);
+	export_report_listed(&list, r->opts.format->name, r->opts.event);
+}
+
+void export_report_skipped(const struct ana_summary *s)
+{
+	if (s->nr_filtered)
+		cli_note("%llu samples were omitted by filters",
+			 (unsigned long long)s->nr_filtered);
+	if (s->nr_lost)
+		cli_note("the kernel lost %llu records", (unsigned long long)s->nr_lost);
 }
 
 static void report_numbers(const struct export_run *r)
@@ -37,9 +57,7 @@ static void report_numbers(const struct export_run *r)
 	cli_note("%s: %llu samples written", r->opts.format->name,
 		 (unsigned long long)x->nr_samples);
 	report_omitted_events(r);
-	if (s->nr_filtered)
-		cli_note("%llu samples were omitted by filters",
-			 (unsigned long long)s->nr_filtered);
+	export_report_skipped(s);
 	if (x->nr_cut)
 		cli_note("%llu samples have a stack without its outermost frames",
 			 (unsigned long long)x->nr_cut);
@@ -60,21 +78,22 @@ static void report_numbers(const struct export_run *r)
 	if (x->nr_clipped)
 		cli_note("%llu markers outside of the time of all samples were moved to it",
 			 (unsigned long long)x->nr_clipped);
-	if (s->nr_lost)
-		cli_note("the kernel lost %llu records", (unsigned long long)s->nr_lost);
+}
+
+void export_report_input(const struct cli_input *in, const struct ana_summary *s)
+{
+	if (s->nr_bad)
+		cli_warn("%s: %llu samples could not be read and were skipped", in->path,
+			 (unsigned long long)s->nr_bad);
+	if (!s->nr_samples && !s->nr_filtered)
+		cli_warn("%s holds no samples", in->path);
+	cli_input_warn(in, s);
 }
 
 static void report_input(const struct export_run *r)
 {
-	const struct ana_summary *s = &r->summary;
-
-	cli_input_warn_end(&r->in, s);
-	if (s->nr_bad)
-		cli_warn("%s: %llu samples could not be read and were skipped", r->in.path,
-			 (unsigned long long)s->nr_bad);
-	if (!s->nr_samples && !s->nr_filtered)
-		cli_warn("%s holds no samples", r->in.path);
-	cli_input_warn(&r->in, s);
+	cli_input_warn_end(&r->in, &r->summary);
+	export_report_input(&r->in, &r->summary);
 	cli_itrace_report(&r->itrace, r->in.path, false);
 	if (r->opts.format == &export_speedscope &&
 	    export_summary(r->export)->nr_samples > SPEEDSCOPE_MANY)

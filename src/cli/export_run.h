@@ -8,12 +8,19 @@
 #include "format/gzip_sink.h"
 #include "os/output.h"
 
+struct code_format;
+
 /** One run of clew export. */
 struct export_run {
 	struct cli_input in;
 	struct cli_itrace itrace;
 	const char *format_name, *out_path, *weight, *by;
 	bool is_json, is_quiet;
+	/* Formats of what ran: NULL: of samples with their stacks, and opts.format. */
+	const struct code_format *code;
+	const char *binary; /* --binary */
+	bool takes_hits;    /* --samples */
+	bool has_indirect;
 	struct export_opts opts;
 	struct analyze *analysis; /* NULL: of a snapshot */
 	struct export *export;
@@ -30,5 +37,32 @@ int export_run(struct export_run *r);
 
 /** What was written, and what was not, and why: notes and warnings, or one JSON object. */
 void export_run_report(const struct export_run *r);
+
+/* Its parts. */
+
+/** Is there the event of -e? @return CLI_OK, CLI_USAGE. */
+int export_check_event(const struct export_run *r);
+/** The file, or standard output. @return CLI_OK, CLI_FAILED. */
+int export_open_output(struct export_run *r);
+/** Where the format writes to. */
+const struct clew_sink *export_sink(const struct export_run *r);
+/** @p is_whole: keep the file. @return CLI_OK, CLI_FAILED. */
+int export_close_output(struct export_run *r, bool is_whole);
+/** Say why writing failed. @return CLI_FAILED. */
+int export_fail(struct export_run *r, enum clew_err err);
+
+/** Events with samples that were omitted. Zeroed struct = none. */
+struct export_listed {
+	struct buf text;
+	size_t nr_events;
+	uint64_t nr_samples;
+};
+void export_list_event(struct export_listed *l, const char *name, uint64_t nr);
+/** A note, if there are any; frees the list. @p has_event: the user chose one. */
+void export_report_listed(struct export_listed *l, const char *format, bool has_event);
+/** Samples that were filtered out, and lost. */
+void export_report_skipped(const struct ana_summary *s);
+/** What the recording lacks, besides its end. */
+void export_report_input(const struct cli_input *in, const struct ana_summary *s);
 
 #endif

@@ -202,6 +202,9 @@ def recordings(binary, function):
     clean("annotate, no such function", ["annotate", "-i", path, b"victim" + EVIL + b"2"])
     for to in "collapsed", "callgrind":
         clean("export --to " + to, ["export", "--to", to, "-i", path], both)
+    for to in ("llvm",), ("autofdo",), ("lcov", "--samples"):
+        clean("export --to " + to[0], ["export", "-i", path, "--to", *to], both)
+    clean("export --to bolt", ["export", "-i", path, "--to", "bolt", "--binary", b"victim" + EVIL])
     clean("export --to speedscope", ["export", "-q", "--to", "speedscope", "-i", path], is_json=False)
     # Messages name the file.
     cut = write(b"cut" + EVIL, recording(binary, function)[:900])

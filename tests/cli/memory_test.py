@@ -134,6 +134,13 @@ def test_lines():
     check_left_out(r, f"a line table of {path} (112 MiB)", "a line table over the budget")
     check_within(r, 32 * MIB, "a line table over the budget")
     tap.check("exported" in r.out and "a.c:" not in r.out, "a line table over the budget: symbols are left", r.out)
+    for to in ("lcov", "--samples"), ("llvm",):
+        r = run("export", "--to", *to, "-i", data, "--kallsyms", "/dev/null", "--max-memory", "32M")
+        check_left_out(r, f"a line table of {path} (112 MiB)", f"export --to {to[0]}: a line table over the budget")
+        check_within(r, 32 * MIB, f"export --to {to[0]}: a line table over the budget")
+    r = run("export", "--to", "lcov", "--samples", "-i", data, "--kallsyms", "/dev/null", "--max-memory", "130M")
+    check_left_out(r, "source lines of", "export --to lcov: more lines than the budget has room for")
+    check_within(r, 130 * MIB, "export --to lcov: more lines than the budget has room for")
     path = make("large.so", with_lines, 64, 1, 1, [packed_zeros(b".debug_str", 300 * MIB)])
     r = run("script", "-F", "ip,sym,srcline", "-i", mapped("large.data", [path]), "--kallsyms", "/dev/null", "--max-memory", "1G")
     tap.check(r.status == 0 and not r.err and "a.c:" in r.out, "debug information of 300 MiB is read where the budget has room", r.out + r.err)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Usage: spe_inject.py CLEW: profiles from Arm SPE: a program that qemu-aarch64 runs instruction by instruction, its branches as records of SPE, and what
+"""Usage: spe_inject.py CLEW: profiles and hits of lines from Arm SPE: a program that qemu-aarch64 runs instruction by instruction, its branches as records of SPE, and what
 `clew inject` makes of them, counted here and read by BOLT and AutoFDO where they are installed. TAP."""
 import collections
 import glob
@@ -176,6 +176,21 @@ def check_autofdo(work, elf, nr_odd):
         check(p.returncode == 0 and not p.stderr, 'clang uses it', p.stderr)
 
 
+def check_lcov(data, pcs, code):
+    """Each branch was sampled once: taken as often as qemu saw it. A branch that is not taken is also in the run of the next one."""
+    p = run(clew, 'export', '--to', 'lcov', '-i', data)
+    check(p.returncode == 1 and '--samples' in p.stderr, 'sampled operations are no coverage, but if that is asked for', p.stderr)
+    p = run(clew, 'export', '--to', 'lcov', '--samples', '-i', data)
+    want = collections.defaultdict(lambda: [0, 0])
+    for pc, _, op, is_taken, _ in branches_of(pcs, code):
+        if op == 1:
+            want[pc][not is_taken] += 1
+    got = [[int(n) for n in pair] for pair in re.findall(r'^BRDA:\d+,\d+,0,(\d+)\nBRDA:\d+,\d+,1,(\d+)$', p.stdout, re.M)]
+    got, want = ({taken: others for taken, others in pairs} for pairs in (got, want.values()))
+    check(got.keys() == want.keys() and all(got[n] >= want[n] for n in want) and len(got) > 2, 'and then, each conditional branch as often as it was taken',
+          [p.stderr, got, want])
+
+
 def main():
     gcc = 'aarch64-linux-gnu-gcc'
     if not shutil.which(gcc) or not shutil.which('qemu-aarch64'):
@@ -196,6 +211,7 @@ def main():
             got, want = found(f.read()), expected(pcs, code)
         check(got == want, '%d branches and runs, each as often as it was sampled' % len(want), [(got - want), (want - got)])
         check_bolt(work, elf, status)
+        check_lcov(data, pcs, code)
         calls = [pc for pc, _, op, _, _ in branches_of(pcs, code) if op == 8]
         check_autofdo(work, elf, max(collections.Counter(calls).values()))
     done()
