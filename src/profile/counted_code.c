@@ -135,6 +135,7 @@ static void finish_binary(struct counted_binary *b)
 	}
 	code_counts_sort(&b->counts);
 	b->weight = code_counts_weight(&b->counts);
+	b->nr_samples = code_counts_samples(&b->counts);
 }
 
 static int heaviest_first(const void *x, const void *y)
@@ -143,6 +144,8 @@ static int heaviest_first(const void *x, const void *y)
 
 	if (a->weight != b->weight)
 		return a->weight > b->weight ? -1 : 1;
+	if (a->nr_samples != b->nr_samples)
+		return a->nr_samples > b->nr_samples ? -1 : 1;
 	return strcmp(a->path, b->path);
 }
 

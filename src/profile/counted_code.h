@@ -15,8 +15,9 @@ struct counted_binary {
 	const struct dso *dso; /* NULL: addresses that no known mapping covers, as they are */
 	const char *path;      /* "[unknown]" of these; else the recording's name for it */
 	struct dso_build_id build_id;
-	uint64_t base;     /* linked address of the first loaded segment */
-	uint64_t weight;   /* how often its runs were gone through */
+	uint64_t base;   /* linked address of the first loaded segment */
+	uint64_t weight; /* how often its runs were gone through */
+	uint64_t nr_samples;
 	uint64_t nr_lost;  /* runs and branches that are not in the linked file */
 	bool is_not_found; /* the file: addresses are still the dso's */
 	struct code_counts counts;
@@ -43,8 +44,8 @@ bool counted_code_add_branch(struct counted_code *c, const struct ana_loc *from,
 
 bool counted_code_add_sample(struct counted_code *c, const struct ana_loc *at, uint64_t nr);
 
-/** Linked addresses, tables in order, binaries too: most weight first, then by path. Nothing is
- * added any more. Opens files: when nothing else uses the dsos. */
+/** Linked addresses, tables in order, binaries too: most weight first, then most samples, then by
+ * path. Nothing is added any more. Opens files: when nothing else uses the dsos. */
 void counted_code_finish(struct counted_code *c);
 
 #endif

@@ -122,11 +122,21 @@ void code_counts_sort(struct code_counts *c)
 	sort_table(&c->samples);
 }
 
-uint64_t code_counts_weight(const struct code_counts *c)
+static uint64_t sum_of(const struct code_table *t)
 {
 	uint64_t all = 0;
 
-	vec_for_each (&c->runs, e)
+	vec_for_each (t, e)
 		all = sum(all, e->nr);
 	return all;
+}
+
+uint64_t code_counts_weight(const struct code_counts *c)
+{
+	return sum_of(&c->runs);
+}
+
+uint64_t code_counts_samples(const struct code_counts *c)
+{
+	return sum_of(&c->samples);
 }

@@ -60,5 +60,7 @@ void code_counts_sort(struct code_counts *c);
 
 /** How often any run was gone through. */
 uint64_t code_counts_weight(const struct code_counts *c);
+/** All samples. */
+uint64_t code_counts_samples(const struct code_counts *c);
 
 #endif

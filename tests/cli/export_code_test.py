@@ -100,6 +100,12 @@ tap.check(Llvm(p.stdout).total() == NR_KNOWN and b"5 samples of other events wer
           "llvm: one event, and the message names the other", p.stderr)
 tap.check(Llvm(export(two, "llvm", "-e", "page-faults").stdout).total() == 5, "llvm: -e chooses the event")
 
+later = [cycles.sample(BASE + inner + i, pid=9, chain=chain(BASE + inner + i), time=50 + i) for i in range(3)]
+both = recording("both.data", [cycles], [*program_records(cycles), *program_records(cycles, 9, path=bare), cycles.sample(place("hot"), chain=chain(place("hot")), time=5),
+                                         *later])
+tap.check(summary(both, "autofdo")["binaries"][0]["binary"] == bare, "the binary with most samples is the one that is written")
+tap.check(summary(both, "autofdo", "--binary", "app")["binaries"][0]["binary"] == program, "--binary chooses another")
+
 CPP = """
 namespace n { struct s { static int f(int); }; }
 __attribute__((noinline)) int n::s::f(int x)

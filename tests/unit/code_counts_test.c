@@ -16,6 +16,7 @@ static void sums(void)
 	      "a branch, twice");
 	CHECK(code_counts_add_sample(&c, 12, 2) && code_counts_add_sample(&c, 12, 1), "a sample");
 	CHECK_EQ(code_counts_weight(&c), 9, "weight");
+	CHECK_EQ(code_counts_samples(&c), 3, "samples");
 	code_counts_sort(&c);
 	CHECK_EQ(c.runs.nr, 2, "two runs");
 	CHECK_EQ(c.runs.data[0].a, 4, "in order of their first instruction");
