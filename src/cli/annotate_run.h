@@ -24,7 +24,7 @@ struct annotate {
 	struct clew_diag out_diag;
 	const struct buf *notes; /* with is_tui: messages, in lines; or NULL */
 	struct annotate_page page;
-	const char *color, *html;	/* html: the file of the page */
+	const char *color, *html; /* html: the file of the page */
 	uint64_t max_symbols;
 	size_t nr_written, nr_omitted;
 	bool is_json, is_stdio, is_tui, is_grouped, has_source, has_color;

@@ -307,7 +307,7 @@ int export_open_output(struct export_run *r)
 	return CLI_FAILED;
 }
 
-const struct clew_sink *export_sink(const struct export_run *r)
+const struct clew_sink *export_run_sink(const struct export_run *r)
 {
 	return r->gzip ? gzip_sink_of(r->gzip) : &r->sink;
 }
@@ -406,7 +406,7 @@ static int open_input(struct export_run *r)
 static enum clew_err write_all(struct export_run *r)
 {
 	struct ana_consumer consumer = {export_batch, NULL};
-	enum clew_err err = export_new(&r->export, &r->opts, export_sink(r), &r->diag);
+	enum clew_err err = export_new(&r->export, &r->opts, export_run_sink(r), &r->diag);
 
 	if (err != CLEW_OK)
 		return err;

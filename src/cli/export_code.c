@@ -109,7 +109,7 @@ static int check_exact(const struct export_code *x)
 static enum clew_err write_all(struct export_code *x)
 {
 	struct export_run *r = x->run;
-	enum clew_err err = r->code->write(x, export_sink(r));
+	enum clew_err err = r->code->write(x, export_run_sink(r));
 
 	return err == CLEW_OK && r->gzip ? gzip_sink_end(r->gzip) : err;
 }

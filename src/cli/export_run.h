@@ -45,7 +45,7 @@ int export_check_event(const struct export_run *r);
 /** The file, or standard output. @return CLI_OK, CLI_FAILED. */
 int export_open_output(struct export_run *r);
 /** Where the format writes to. */
-const struct clew_sink *export_sink(const struct export_run *r);
+const struct clew_sink *export_run_sink(const struct export_run *r);
 /** @p is_whole: keep the file. @return CLI_OK, CLI_FAILED. */
 int export_close_output(struct export_run *r, bool is_whole);
 /** Say why writing failed. @return CLI_FAILED. */
