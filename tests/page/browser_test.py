@@ -10,6 +10,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
+from cli import perf_make as pm
 from page import browser, page_data
 
 CLEW, OUT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -315,6 +316,40 @@ def states(b, recording):
     tap.check("ends inside a record at offset 0x" in notice, "a recording that is cut off: said", notice)
 
 
+def more_states(b):
+    def notices():
+        return b.js("return document.getElementById('notices').textContent").replace("\u2009", " ")
+
+    basic = pm.IDENTIFIER | pm.IP | pm.TID | pm.PERIOD
+    b.open(page(page_data.plain(WORK, "flat.data", basic | pm.TIME), "flat"))
+    shown_now = b.js("return [clewPage.s.view, document.querySelector('#tabs [aria-selected=true]').textContent]")
+    tap.check(shown_now == [4, "Functions"] and "no call stacks" in notices() and "clew record -g" in notices(), "no stacks: the functions first, and how to record them", (shown_now, notices()))
+    b.keys("1")
+    tap.check(b.js("return new Set([...document.querySelectorAll('#view g.frame')].map((g) => g.getBoundingClientRect().y)).size") == 2, "the graph is one level high")
+    tap.check("100.00 % of the samples are in functions without a name" in notices() and "/nowhere/app: file not found" in notices(), "no symbols: which files, and why", notices())
+    names = b.js("clewPage.show(4); return [...document.querySelectorAll('#view tbody tr')].map((r) => r.children[2].textContent + ' ' + r.lastChild.textContent)")
+    tap.check(len(names) == 5 and all(n.startswith("0x") and n.endswith(" app") for n in names), "rows are addresses of the file", names)
+    lanes = b.js("return clewPage.p.lanes.map((l) => l.name)")
+    tap.check(lanes == ["one"], "one thread: one lane", lanes)
+    b.screenshot(os.path.join(OUT, "flat.png"))
+    b.open(page(page_data.plain(WORK, "timeless.data", basic | pm.CALLCHAIN), "timeless"))
+    tap.check("have no times: there is no timeline" in notices() and b.js("return document.getElementById('timeline').hidden") and b.js(STATUS).startswith("60 samples, "), "no times: said, without a timeline", notices())
+    big = os.path.join(OUT, "big.html")
+    clew("-i", page_data.plain(WORK, "flat.data", basic | pm.TIME), "--html", big, "-q", "--max-samples", "20")
+    b.open(big)
+    entries = b.js("return clewPage.p.n")
+    tap.check(entries <= 20 and "60 samples" in notices() and "time resolution is" in notices() and b.js(STATUS).startswith("60 samples, "), "many samples: the resolution of time", (entries, notices()))
+    path = page(page_data.plain(WORK, "flat.data", basic | pm.TIME), "flat")
+    with open(path, encoding="ascii") as f:
+        tap.check("<noscript><p" in f.read(), "without scripts: a sentence")
+    added = b.cdp("Page.addScriptToEvaluateOnNewDocument", {"source": "delete window.DecompressionStream"})
+    b.open(path)
+    text = b.js("return document.getElementById('view').textContent")
+    b.cdp("Page.removeScriptToEvaluateOnNewDocument", added)
+    tap.check("this browser is too old" in text and "Firefox 113" in text, "an old browser: which ones are new enough", text)
+    tap.check(not [m for m in b.console() if "too old" not in m], "no message in the console of these")
+
+
 def pictures(b, recording):
     b.open(page(recording, "walk"))
     for width, height in ((1280, 800), (1600, 1000)):
@@ -347,6 +382,7 @@ def main():
         traced(b)
         hostile(b)
         states(b, recording)
+        more_states(b)
         pictures(b, recording)
     finally:
         b.close()

@@ -80,6 +80,8 @@ def sampled(work, nr=4000, seed=7):
         else:
             records += event.at(chain[-1], user, pid, pid, time, next(r) % 4, period, 1 + pid // 100 % 3)
     records += pm.record(2, struct.pack("<QQ", 1, 17) + event.sample_id(100, time))  # LOST
+    records += pm.record(5, struct.pack("<QQQ", time, 7, 7) + event.sample_id(100, time)) + pm.record(6, struct.pack("<QQQ", time, 7, 7) + event.sample_id(100, time))  # THROTTLE, UNTHROTTLE
+    records += pm.record(11, struct.pack("<QQQ", 0, 4096, 1) + event.sample_id(100, time))  # AUX, truncated
     return write(work, "sampled.data", event, records, b"cpu-clock")
 
 
@@ -95,6 +97,14 @@ def empty(work):
 
 
 OUT, PREEMPTED = 1 << 13, 1 << 14
+def plain(work, name, flags, comms=(b"one",)):
+    """Samples with only what @p flags says: no stacks, no times, no symbols."""
+    event = pm.Event(flags)
+    records = b"".join(pm.comm(event, 7 + i, c) + pm.mmap2(event, 7 + i, 0x400000, 0x1000, b"/nowhere/app") for i, c in enumerate(comms))
+    records += b"".join(event.sample(0x400000 + 16 * (i % 5), pid=7 + i % len(comms), time=START + 1000 * i, chain=(pm.CONTEXT_USER, 0x400000 + 16 * (i % 5))) for i in range(60))
+    return write(work, name, event, records, b"cpu-clock")
+
+
 # Of a thread: (ns after START, what happened).
 SWITCHES = ((500, "in"), (2000, "preempted"), (3000, "in"), (5000, "out"), (9000, "in"), (12000, "out"))
 

@@ -15,7 +15,7 @@ const LEVELS = [
 	{name: 'unknown', css: 'unknown', mark: ''}, {name: 'user', css: 'user', mark: ''}, {name: 'kernel', css: 'kernel', mark: ' [k]'},
 	{name: 'guest user', css: 'gu', mark: ' [gu]'}, {name: 'guest kernel', css: 'gk', mark: ' [gk]'}, {name: 'hypervisor', css: 'hyp', mark: ' [h]'}];
 const RUNNING = 0, RUNNABLE = 1, SLEEPING = 2;
-const RECORDS = ['lost', 'name', 'exit', 'throttled'];
+const RECORDS = ['lost', 'name', 'exit', 'throttled', 'throttled', 'trace', 'trace lost'];
 const UNKNOWN = 0xffffffff;
 
 // Characters that would let a name pose as another are shown by number.
@@ -132,6 +132,23 @@ function prepare(p) {
 		.map((t) => t.tid < 0 && /^:-?\d*$/.test(t.comm) ? {...t, comms: ['unknown thread'], comm: 'unknown thread'} : t);
 	p.depth = p.node_parent.reduce((d, a) => d || a, 0);
 	return p;
+}
+
+// How much is in functions without a name, and what the recording's notes say of their files.
+function nameless_share(p) {
+	let all = 0, nameless = 0;
+	for (let i = 0; i < p.n; i++) {
+		const f = p.node_frame[p.stack[i]];
+		all += p.nr[i];
+		if (p.frame_kind[f] & 128) nameless += p.nr[i];
+	}
+	return all ? nameless / all : 0;
+}
+
+function nameless_reasons(p) {
+	const from = p.notes.findIndex((n) => n.startsWith('Samples without a symbol')), lines = [];
+	for (let i = from + 1; from >= 0 && i < p.notes.length && lines.length < 3 && /^\d/.test(p.notes[i]); i++) lines.push(clean(p.notes[i]).replace(/^(\d+)\s+/, '').trim());
+	return lines.length ? 'Files: ' + lines.join('; ') + '.' : '';
 }
 
 // --- numbers as text ---

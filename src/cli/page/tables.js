@@ -164,8 +164,8 @@ function events_table(p, s) {
 	for (const [t, kind, thread, cpu, number, text] of p.records) {
 		if ((!s.is_whole && (t < s.from || t > s.to)) || (s.threads && thread >= 0 && !s.threads[thread])) continue;
 		if (body.childElementCount >= 2000) { hidden++; continue; }
-		const what = kind === 0 ? many(number) + ' records were lost' : kind === 1 ? 'is named ' + clean(text) + ' from here on' : kind === 2 ? 'ended' : 'the kernel recorded less: too many interrupts';
-		body.append(el('tr', {className: kind === 0 ? 'lost' : ''}, cell(duration(t), {className: 'number'}), cell(RECORDS[kind] || ''),
+		const what = kind === 0 ? many(number) + ' records were lost' : kind === 1 ? 'is named ' + clean(text) + ' from here on' : kind === 2 ? 'ended' : ['the kernel records less: too many interrupts', 'the kernel records all again', 'hardware trace begins', 'hardware trace is missing here: its buffer was full'][kind - 3] || '';
+		body.append(el('tr', {className: kind === 0 || kind === 6 ? 'lost' : ''}, cell(duration(t), {className: 'number'}), cell(RECORDS[kind] || ''),
 			cell(cpu >= 0 ? String(cpu) : '', {className: 'number'}), cell(thread >= 0 ? thread_name(p, thread) : '', {className: 'name'}), cell(what)));
 	}
 	const out = [];

@@ -10,7 +10,8 @@ function make_lanes(p) {
 	const known = Array.from(cpus.keys()).filter((c) => cpus[c]);
 	p.lane_of_cpu = new Int32Array(65536).fill(-1);
 	p.lane_of_thread = new Int32Array(p.th.length).fill(-1);
-	for (const c of known.slice(0, MAX_LANES / 2)) {
+	// One thread is one lane: CPUs would show the same again.
+	for (const c of nr.filter((x) => x).length > 1 ? known.slice(0, MAX_LANES / 2) : []) {
 		p.lane_of_cpu[c] = lanes.length;
 		lanes.push({name: 'CPU ' + c, cpu: c});
 	}
@@ -173,7 +174,7 @@ function draw_lost(g, p, s, at, h, css, w) {
 	g.strokeStyle = css('--lost');
 	for (const [t, kind] of p.records) {
 		const x = at(t);
-		if (kind !== 0 || x < GUTTER || x > GUTTER + w) continue;
+		if ((kind !== 0 && kind !== 6) || x < GUTTER || x > GUTTER + w) continue;
 		g.lineWidth = 1.5;
 		for (let y = 0; y < h; y += 6) {
 			g.beginPath();

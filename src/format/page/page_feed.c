@@ -216,6 +216,7 @@ static enum clew_err take_record(struct page_feed *p, const struct ana_event *e)
 	struct page_record r = {0};
 	struct perf_comm comm;
 	struct perf_lost lost;
+	struct perf_aux aux;
 
 	switch (e->record.type) {
 	case PERF_RECORD_LOST:
@@ -235,7 +236,17 @@ static enum clew_err take_record(struct page_feed *p, const struct ana_event *e)
 		r.kind = PAGE_EXIT;
 		return add_record(p, e, &r);
 	case PERF_RECORD_THROTTLE:
-		r.kind = PAGE_THROTTLE;
+	case PERF_RECORD_UNTHROTTLE:
+		r.kind = e->record.type == PERF_RECORD_THROTTLE ? PAGE_THROTTLE : PAGE_UNTHROTTLE;
+		return add_record(p, e, &r);
+	case PERF_RECORD_ITRACE_START:
+		r.kind = PAGE_TRACE_BEGINS;
+		return add_record(p, e, &r);
+	case PERF_RECORD_AUX:
+		r.kind = PAGE_TRACE_LOST;
+		if (perf_aux_parse(&e->record, &aux) != CLEW_OK ||
+		    !(aux.flags & PERF_AUX_FLAG_TRUNCATED))
+			return CLEW_OK;
 		return add_record(p, e, &r);
 	default:
 		return CLEW_OK;

@@ -46,7 +46,15 @@ struct page_record {
 	uint64_t number; /* lost records */
 	uint32_t text;
 };
-enum page_record_kind { PAGE_LOST, PAGE_COMM, PAGE_EXIT, PAGE_THROTTLE };
+enum page_record_kind {
+	PAGE_LOST,
+	PAGE_COMM,
+	PAGE_EXIT,
+	PAGE_THROTTLE,
+	PAGE_UNTHROTTLE,
+	PAGE_TRACE_BEGINS,
+	PAGE_TRACE_LOST
+};
 
 struct page_feed {
 	int fd, os_errno;
