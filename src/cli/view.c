@@ -137,7 +137,6 @@ static int serve(struct view *v, struct page_server *s)
 
 static int view(struct view *v, struct buf *page)
 {
-	static const char policy_end[] = PAGE_SERVED_POLICY;
 	struct page_server s = {.page = page->data, .page_bytes = page->nr};
 	char policy[1024];
 	int err = page_server_open(&s, (uint16_t)v->port), status;
@@ -146,7 +145,7 @@ static int view(struct view *v, struct buf *page)
 		cli_error("port %u of 127.0.0.1: %s", (unsigned int)v->port, strerror(-err));
 		return CLI_FAILED;
 	}
-	snprintf(policy, sizeof(policy), "%s%s", report_page_frame.policy, policy_end);
+	snprintf(policy, sizeof(policy), "%s" PAGE_SERVED_POLICY, report_page_frame.policy);
 	s.policy = policy;
 	status = serve(v, &s);
 	page_server_done(&s);

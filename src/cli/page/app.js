@@ -192,13 +192,7 @@ async function main() {
 		if (s.search) { $('search').value = s.search = ''; seek(); draw_view(); draw_side(); to_fragment(p, s); } else if (s.zoom) set({zoom: 0});
 		else if (!s.is_whole) on.whole();
 	}
-	function theme(dark) {
-		document.documentElement.dataset.theme = dark ? 'dark' : 'light';
-		$('theme').setAttribute('aria-pressed', dark);
-		$('theme').textContent = dark ? 'Light' : 'Dark';
-		draw_timeline(p, s);
-	}
-	const is_dark = () => document.documentElement.dataset.theme === 'dark';
+	let toggle_theme = () => {};
 
 	// --- what stands still ---
 	VIEWS.slice(1).forEach((name, i) => {
@@ -216,8 +210,7 @@ async function main() {
 	p.events.forEach((e, i) => { if (e.samples) $('event').append(new Option(clean(e.name), i)); });
 	$('event-label').hidden = $('event').length < 2;
 	$('event').value = s.event;
-	$('help').append(el('h2', {textContent: 'Keys'}), el('dl', {}, ...KEYS.flatMap(([k, v]) => [el('dt', {textContent: k}), el('dd', {textContent: v})])));
-	const notice = (text, css) => $('notices').append(el('p', {className: 'notice ' + (css || ''), textContent: text}));
+	list_keys(KEYS);
 	if (p.cut) notice(clean(p.cut), 'warning');
 	if (p.lost) notice(`${many(p.lost)} samples or records were lost: the kernel could not write them in time. The numbers are of those that remain.`, 'warning');
 	if (p.n && !event().has_stacks) notice(`These ${p.is_trace ? 'events' : 'samples'} have no call stacks, so the flame graph is one level high: ${p.is_trace ? "'--itrace=i100usg' makes them of the trace" : "'clew record -g' records them"}.`);
@@ -238,9 +231,7 @@ async function main() {
 	$('weight-label').hidden = !p.is_trace || !p.has_times || !p.n;
 	$('weight').addEventListener('change', (e) => set({by_time: Number(e.target.value)}));
 	$('whole').addEventListener('click', on.whole);
-	$('theme').addEventListener('click', () => theme(!is_dark()));
 	$('threads-button').addEventListener('click', () => { if (toggle_menu('threads-menu', 'threads-button')) threads_menu(p, s, on); });
-	$('help-button').addEventListener('click', () => toggle_menu('help', 'help-button'));
 	addEventListener('pointerdown', (e) => { for (const [id, b] of [['help', 'help-button'], ['threads-menu', 'threads-button']]) if (!$(id).hidden && !$(id).contains(e.target) && !$(b).contains(e.target)) toggle_menu(id, b, false); });
 	if (p.n && p.has_times) listen_timeline(p, s, select, zoom, on);
 	let timer = 0;
@@ -250,7 +241,7 @@ async function main() {
 	addEventListener('keydown', (e) => {
 		if (e.key === 'Escape') { step_back(); return; }
 		if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
-		const act = {'/': () => $('search').focus(), t: () => theme(!is_dark()), '?': () => toggle_menu('help', 'help-button'), Home: on.whole,
+		const act = {'/': () => $('search').focus(), t: () => toggle_theme(), '?': () => toggle_menu('help', 'help-button'), Home: on.whole,
 			i: () => { s.is_inverted = !s.is_inverted; draw_view(); to_fragment(p, s); }, s: () => show(3)}[e.key];
 		if (act) { e.preventDefault(); act(); } else if (e.key >= '1' && e.key <= '6') show(Number(e.key));
 	});
@@ -262,7 +253,7 @@ async function main() {
 		addEventListener('pagehide', () => say('goodbye'));
 	}
 	show(s.view);
-	theme(matchMedia('(prefers-color-scheme: dark)').matches);
+	toggle_theme = listen_theme(() => draw_timeline(p, s));
 	update();
 	mark.ready = performance.now() - t0;
 	mark.opened = performance.now();

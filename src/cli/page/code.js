@@ -3,11 +3,12 @@ const WARM = 0.005, HOT = 0.05; // shares from which on a row is coloured, as in
 
 async function code_main(data) {
 	const fns = data.symbols, place = (l) => l.file ? short_path(clean(l.file)) + (l.line ? ':' + l.line : '') : '';
-	let shown = 0, back = [];
+	let back = [];
 	document.title = 'clew annotate' + (fns.length ? ': ' + clean(fns[0].symbol) : '');
 	$('title').textContent = 'clew annotate';
-	for (const id of ['timeline', 'threads-button', 'whole', 'level-label', 'cgroup-label', 'event-label', 'search-label', 'found', 'chips', 'legend']) $(id).hidden = true;
-	for (const f of data.sources) if (f.is_newer) $('notices').append(el('p', {className: 'notice warning', textContent: clean(f.path || f.name) + ' was changed after the binary was built: its lines may not be those that ran.'}));
+	without_filters();
+	$('legend').hidden = true;
+	for (const f of data.sources) if (f.is_newer) notice(clean(f.path || f.name) + ' was changed after the binary was built: its lines may not be those that ran.', 'warning');
 	const weight_of = (f, i, k) => f.events[k].counts === 'executed' ? f.instructions[i].executed || 0 : f.instructions[i].period[k];
 	const whole = (f, k) => f.instructions.reduce((s, _, i) => s + weight_of(f, i, k), 0);
 	const heat = (v) => v >= HOT ? 'hot' : v >= WARM ? 'warm' : '';
@@ -65,7 +66,6 @@ async function code_main(data) {
 
 	function show(k) {
 		const f = fns[k], body = el('tbody', {}, ...rows(f));
-		shown = k;
 		back = [];
 		const heads = f.events.map((e) => el('th', {className: 'number', textContent: f.events.length > 1 ? clean(e.name) : e.counts === 'executed' ? 'Executed' : 'Share'}));
 		const notes = [f.no_code && `The code is not shown: ${clean(f.no_code)}.`, f.events.some((e) => e.may_skid) && 'A sample may be of an instruction after the one that took the time: the event is not precise.'].filter((t) => t);
@@ -96,19 +96,11 @@ async function code_main(data) {
 	walk_rows(list);
 	$('side').replaceChildren(el('table', {className: 'functions', label: 'Functions'}, header([[null, 'Samples', 'number'], [null, 'Function'], [null, 'File', 'file']], {}), list));
 	$('main').classList.add('code');
-	const theme = (dark) => {
-		document.documentElement.dataset.theme = dark ? 'dark' : 'light';
-		$('theme').setAttribute('aria-pressed', dark);
-		$('theme').textContent = dark ? 'Light' : 'Dark';
-	};
-	const is_dark = () => document.documentElement.dataset.theme === 'dark';
-	$('theme').addEventListener('click', () => theme(!is_dark()));
-	theme(matchMedia('(prefers-color-scheme: dark)').matches);
-	$('help').append(el('h2', {textContent: 'Keys'}), el('dl', {}, ...[['arrows', 'rows'], ['Enter', 'follow the jump'], ['b', 'back from it'], ['n', 'next of the hottest instructions'], ['t', 'dark or light']].flatMap(([k, v]) => [el('dt', {textContent: k}), el('dd', {textContent: v})])));
-	$('help-button').addEventListener('click', () => toggle_menu('help', 'help-button'));
+	const toggle_theme = listen_theme(() => {});
+	list_keys([['arrows', 'rows'], ['Enter', 'follow the jump'], ['b', 'back from it'], ['n', 'next of the hottest instructions'], ['t', 'dark or light']]);
 	addEventListener('keydown', (e) => {
 		if (e.ctrlKey || e.metaKey || e.altKey) return;
-		const act = {t: () => theme(!is_dark()), '?': () => toggle_menu('help', 'help-button'), b: () => { if (back.length) go(back.pop()); }, n: () => next_hot(), Escape: () => toggle_menu('help', 'help-button', false)}[e.key];
+		const act = {t: toggle_theme, '?': () => toggle_menu('help', 'help-button'), b: () => { if (back.length) go(back.pop()); }, n: () => next_hot(), Escape: () => toggle_menu('help', 'help-button', false)}[e.key];
 		if (act) act();
 	});
 	if (fns.length) show(0);

@@ -76,7 +76,7 @@ function compare_rows(d) {
 }
 
 function compare_table(d, on) {
-	const all = compare_rows(d), half = Math.max(100, 0), rows = all.length > 2 * half ? [...all.slice(0, half), ...all.slice(-half)] : all;
+	const all = compare_rows(d), half = 100, rows = all.length > 2 * half ? [...all.slice(0, half), ...all.slice(-half)] : all;
 	const body = el('tbody', {}, ...rows.map((r) => {
 		const text = r.is_new ? 'new' : r.is_gone ? 'gone' : (r.b / r.a).toFixed(2);
 		const tr = el('tr', {className: r.is_real ? '' : 'off', tabIndex: -1, onclick: () => r.frame && on.choose({frame: r.frame})}, share(r.a, 1), share(r.b, 1),
@@ -101,7 +101,7 @@ async function compare_main(p, q) {
 	const d = compare(p, q), unit = (p.events[p.first_event] || {}).unit || '', frames = {p: 0, q: 0};
 	document.title = `clew: ${clean(q.title)} and ${clean(p.title)}`;
 	$('title').textContent = cut(clean(q.title), 40) + ' \u2192 ' + cut(clean(p.title), 40);
-	for (const id of ['timeline', 'threads-button', 'whole', 'level-label', 'cgroup-label', 'event-label', 'search-label', 'found', 'chips']) $(id).hidden = true;
+	without_filters();
 	const details = (x, node, f) => {
 		const [a, b] = node > 0 ? d.shares(x, node) : [0, 0];
 		$('details').replaceChildren(...(f ? [el('i', {className: 'dot ' + LEVELS[x.kind[f]].css}), el('b', {className: 'name', textContent: cut(x.name[f], 160)}), el('span', {className: 'dim', textContent: cut(x.file[f], 60)}),
@@ -128,29 +128,22 @@ async function compare_main(p, q) {
 	$('legend').replaceChildren(...[['less3', 'less than before'], ['', 'as before'], ['more3', 'more']].map(([css, text]) => el('span', {}, el('i', {className: 'dot delta-' + (css || 'none')}), text)));
 	$('status').textContent = `${samples(d.cq.nr)} and ${samples(d.cp.nr)}, ${amount(d.cq.all, unit)} and ${amount(d.cp.all, unit)}`;
 	const event = (x) => clean((x.events[x.first_event] || {name: ''}).name);
-	if (p.n && q.n && event(p) !== event(q)) $('notices').append(el('p', {className: 'notice warning', textContent: `Different events are compared: ${event(q)} before, ${event(p)} after.`}));
+	if (p.n && q.n && event(p) !== event(q)) notice(`Different events are compared: ${event(q)} before, ${event(p)} after.`, 'warning');
 	for (const x of [q, p]) {
-		if (!x.n) $('notices').append(el('p', {className: 'notice warning', textContent: clean(x.title) + ' has no samples.'}));
-		if (x.cut) $('notices').append(el('p', {className: 'notice warning', textContent: clean(x.title) + ': ' + clean(x.cut)}));
-		if (x.lost) $('notices').append(el('p', {className: 'notice warning', textContent: `${clean(x.title)}: ${many(x.lost)} samples or records were lost.`}));
+		if (!x.n) notice(clean(x.title) + ' has no samples.', 'warning');
+		if (x.cut) notice(clean(x.title) + ': ' + clean(x.cut), 'warning');
+		if (x.lost) notice(`${clean(x.title)}: ${many(x.lost)} samples or records were lost.`, 'warning');
 	}
 	details(p, 0, 0);
 	const draw = () => { views.p.draw(); views.q.draw(); };
 	draw();
 	let timer = 0;
 	addEventListener('resize', () => { clearTimeout(timer); timer = setTimeout(draw, 80); });
-	const theme = (dark) => {
-		document.documentElement.dataset.theme = dark ? 'dark' : 'light';
-		$('theme').setAttribute('aria-pressed', dark);
-		$('theme').textContent = dark ? 'Light' : 'Dark';
-	};
-	$('theme').addEventListener('click', () => theme(document.documentElement.dataset.theme !== 'dark'));
-	theme(matchMedia('(prefers-color-scheme: dark)').matches);
-	$('help').append(el('h2', {textContent: 'Keys'}), el('dl', {}, ...[['arrows', 'in a flame graph: caller, callee, siblings'], ['Enter', 'zoom'], ['Esc', 'whole again'], ['t', 'dark or light']].flatMap(([k, v]) => [el('dt', {textContent: k}), el('dd', {textContent: v})])));
-	$('help-button').addEventListener('click', () => toggle_menu('help', 'help-button'));
+	const toggle_theme = listen_theme(() => {});
+	list_keys([['arrows', 'in a flame graph: caller, callee, siblings'], ['Enter', 'zoom'], ['Esc', 'whole again'], ['t', 'dark or light']]);
 	addEventListener('keydown', (e) => {
 		if (e.key === 'Escape') { if (!$('help').hidden) toggle_menu('help', 'help-button', false); else { views.p.back(); views.q.back(); } }
-		if (e.key === 't' && !e.ctrlKey && !e.metaKey) $('theme').click();
+		if (e.key === 't' && !e.ctrlKey && !e.metaKey) toggle_theme();
 		if (e.key === '?') toggle_menu('help', 'help-button');
 	});
 	window.clewPage = {p, q, d, rows: () => compare_rows(d)};

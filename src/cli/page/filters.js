@@ -35,6 +35,31 @@ function toggle_menu(id, button, open) {
 	return open;
 }
 
+// --- what every page has: the theme's button, the list of keys, and parts that it does without ---
+function listen_theme(redraw) {
+	const set = (dark) => {
+		document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+		$('theme').setAttribute('aria-pressed', dark);
+		$('theme').textContent = dark ? 'Light' : 'Dark';
+		redraw();
+	};
+	const toggle = () => set(document.documentElement.dataset.theme !== 'dark');
+	$('theme').addEventListener('click', toggle);
+	set(matchMedia('(prefers-color-scheme: dark)').matches);
+	return toggle;
+}
+
+function list_keys(keys) {
+	$('help').append(el('h2', {textContent: 'Keys'}), el('dl', {}, ...keys.flatMap(([k, v]) => [el('dt', {textContent: k}), el('dd', {textContent: v})])));
+	$('help-button').addEventListener('click', () => toggle_menu('help', 'help-button'));
+}
+
+function without_filters() {
+	for (const id of ['timeline', 'threads-button', 'whole', 'level-label', 'cgroup-label', 'event-label', 'search-label', 'found', 'chips']) $(id).hidden = true;
+}
+
+const notice = (text, css) => $('notices').append(el('p', {className: 'notice ' + (css || ''), textContent: text}));
+
 function draw_chips(p, s, on) {
 	const chips = [], chip = (text, off) => chips.push(el('span', {className: 'chip'}, el('span', {textContent: cut(text, 80)}), el('button', {textContent: '\u00d7', label: 'Remove: ' + cut(text, 80), onclick: off})));
 	if (!s.is_whole) chip(`${duration(s.from)} \u2013 ${duration(s.to)}`, on.whole);
