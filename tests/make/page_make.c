@@ -145,5 +145,7 @@ int main(int argc, char **argv)
 	}
 	perf_build_round(&b);
 	flush(&b);
+	perf_build_done(&b);
+	free(stacks);
 	return ferror(stdout) != 0;
 }

@@ -83,6 +83,8 @@ async function main() {
 
 	function draw_view() {
 		const box = $('view'), t1 = performance.now();
+		$('main').classList.toggle('alone', !is_beside());
+		$('side').hidden = !is_beside();
 		box.className = 'view-' + s.view;
 		box.setAttribute('aria-label', VIEWS[s.view]);
 		if (!c.nr && s.view !== 6) {
@@ -108,11 +110,9 @@ async function main() {
 		mark.view = performance.now() - t1;
 	}
 
+	const is_beside = () => s.view < 4 && c.nr > 0;
 	function draw_side() {
-		const is_beside = s.view < 4 && c.nr > 0;
-		$('main').classList.toggle('alone', !is_beside);
-		$('side').hidden = !is_beside;
-		if (is_beside) $('side').replaceChildren(...functions_table(p, c, s, on, 200));
+		if (is_beside()) $('side').replaceChildren(...functions_table(p, c, s, on, 200));
 	}
 
 	function seek() {
@@ -147,15 +147,14 @@ async function main() {
 		c = count(p, s);
 		mark.count = performance.now() - t1;
 		seek();
-		draw_side();
+		draw_chips(p, s, on); // they move the view; what is beside it does not, and its rows are laid out once
 		draw_view();
+		draw_side();
 		draw_timeline(p, s);
 		lanes_table(p, s, c);
-		draw_chips(p, s, on);
 		details();
 		const is_part = c.nr !== (event().samples || 0);
 		$('status').textContent = samples(c.nr) + (is_part ? ` of ${many(event().samples)}` : '') + ', ' + amount(c.all, unit()) + (unit() === 'ns' ? '' : ' ' + cut(clean(event().name), 30));
-		if (flame) flame.settle();
 		to_fragment(p, s);
 		Object.assign(mark, {update: performance.now() - t1, samples: c.nr, weight: c.all});
 	}
@@ -178,8 +177,8 @@ async function main() {
 			b.tabIndex = Number(b.dataset.view) === view ? 0 : -1;
 		}
 		if (!c) return;
-		draw_side();
 		draw_view();
+		draw_side();
 		to_fragment(p, s);
 	}
 	function clear_all() {
