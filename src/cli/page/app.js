@@ -217,7 +217,7 @@ async function main() {
 	if (p.more_intervals) notice(`${many(p.more_intervals)} short intervals are not shown: the timeline has the longest of what threads did.`);
 	if (p.small) notice(`${many(p.small)} nodes of the call tree have less than 0.001\u2009% of the samples each: they are one child "(small)" of their caller.`);
 	const nameless = nameless_share(p);
-	if (nameless > 0.1) notice(`${percent(nameless, 1)} of the samples are in functions without a name, shown by address. ${nameless_reasons(p)}`);
+	if (nameless > 0.1) notice(`${percent(nameless, 1)} of the samples are in functions without a name, shown by address. ${nameless_reasons(p)}`, 'line');
 	if (p.n && !p.has_times) notice('These samples have no times: there is no timeline.');
 	$('timeline').hidden = !p.n || !p.has_times;
 

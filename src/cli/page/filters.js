@@ -58,7 +58,7 @@ function without_filters() {
 	for (const id of ['timeline', 'threads-button', 'whole', 'level-label', 'cgroup-label', 'event-label', 'search-label', 'found', 'chips']) $(id).hidden = true;
 }
 
-const notice = (text, css) => $('notices').append(el('p', {className: 'notice ' + (css || ''), textContent: text}));
+const notice = (text, css) => $('notices').append(el('p', {className: 'notice ' + (css || ''), textContent: text, title: css === 'line' ? text : ''}));
 
 function draw_chips(p, s, on) {
 	const chips = [], chip = (text, off) => chips.push(el('span', {className: 'chip'}, el('span', {textContent: cut(text, 80)}), el('button', {textContent: '\u00d7', label: 'Remove: ' + cut(text, 80), onclick: off})));
