@@ -39,6 +39,8 @@ struct builder {
 	 * own frames at or below; callees first: samples that a deeper frame of the row has */
 	uint64_t *sub;
 	uint32_t *sub_stamp, serial;
+	/* callers first, valid where sub_stamp is: children with samples of the row's own frames */
+	uint32_t *sub_child, *sub_sibling;
 	/* by group: the wanted row of the key at hand */
 	uint32_t *head, *head_stamp, key_serial;
 
@@ -87,6 +89,20 @@ static bool find(struct builder *b, uint32_t node, uint64_t amount, bool is_whol
 	       vec_push(&b->found, (struct item){frame_of(b, node), node, amount, is_whole});
 }
 
+/* Of a node seen for the first time, on the way from a deeper one or @p is_deepest. */
+static void link_sub(struct builder *b, uint32_t node, bool is_deepest)
+{
+	uint32_t parent = parent_of(b, node);
+
+	if (is_deepest)
+		b->sub_child[node] = REPORT_NONE;
+	if (parent == REPORT_ROOT)
+		return;
+	b->sub_sibling[node] =
+		b->sub_stamp[parent] == b->serial ? b->sub_child[parent] : REPORT_NONE;
+	b->sub_child[parent] = node;
+}
+
 /* Whole paths down to the row's own samples, and what its outermost frames call otherwise. */
 static bool start_callers_first(struct builder *b, uint32_t head)
 {
@@ -94,8 +110,10 @@ static bool start_callers_first(struct builder *b, uint32_t head)
 		uint64_t own = b->pass->self[n];
 
 		for (uint32_t at = n; own && at != REPORT_ROOT; at = parent_of(b, at)) {
-			if (add_sub(b, at, own) && parent_of(b, at) == REPORT_ROOT &&
-			    !find(b, at, own, true))
+			if (!add_sub(b, at, own))
+				continue;
+			link_sub(b, at, at == n);
+			if (parent_of(b, at) == REPORT_ROOT && !find(b, at, own, true))
 				return false;
 		}
 	}
@@ -128,6 +146,25 @@ static bool start_callees_first(struct builder *b, uint32_t head)
 	return true;
 }
 
+/* A row may have one of a node's hundred thousand children. */
+static bool expand_whole(struct builder *b, uint32_t node)
+{
+	for (uint32_t c = b->sub_child[node]; c != REPORT_NONE; c = b->sub_sibling[c]) {
+		if (!find(b, c, b->sub[c], true))
+			return false;
+	}
+	return true;
+}
+
+static bool expand_rest(struct builder *b, uint32_t node)
+{
+	for (uint32_t c = b->first_child[node]; c != REPORT_NONE; c = b->next_sibling[c]) {
+		if (!find(b, c, b->pass->total[c] - sub_of(b, c), false))
+			return false;
+	}
+	return true;
+}
+
 static bool expand(struct builder *b, const struct item *it)
 {
 	if (b->opts->is_callee) {
@@ -135,13 +172,7 @@ static bool expand(struct builder *b, const struct item *it)
 
 		return caller == REPORT_ROOT || find(b, caller, it->amount, false);
 	}
-	for (uint32_t c = b->first_child[it->node]; c != REPORT_NONE; c = b->next_sibling[c]) {
-		uint64_t own = sub_of(b, c);
-
-		if (!find(b, c, it->is_whole ? own : b->pass->total[c] - own, it->is_whole))
-			return false;
-	}
-	return true;
+	return it->is_whole ? expand_whole(b, it->node) : expand_rest(b, it->node);
 }
 
 /* What of the item's amount ends at its frame. */
@@ -394,10 +425,12 @@ static bool builder_init(struct builder *b)
 	b->next_in_row = mem_calloc(nr, sizeof(uint32_t));
 	b->sub = mem_calloc(nr, sizeof(uint64_t));
 	b->sub_stamp = mem_calloc(nr, sizeof(uint32_t));
+	b->sub_child = mem_calloc(nr, sizeof(uint32_t));
+	b->sub_sibling = mem_calloc(nr, sizeof(uint32_t));
 	b->head = mem_calloc(nr_groups, sizeof(uint32_t));
 	b->head_stamp = mem_calloc(nr_groups, sizeof(uint32_t));
 	return b->first_child && b->next_sibling && b->next_in_row && b->sub && b->sub_stamp &&
-	       b->head && b->head_stamp;
+	       b->sub_child && b->sub_sibling && b->head && b->head_stamp;
 }
 
 static void builder_done(struct builder *b)
@@ -407,6 +440,8 @@ static void builder_done(struct builder *b)
 	mem_free(b->next_in_row);
 	mem_free(b->sub);
 	mem_free(b->sub_stamp);
+	mem_free(b->sub_child);
+	mem_free(b->sub_sibling);
 	mem_free(b->head);
 	mem_free(b->head_stamp);
 	vec_done(&b->pool);
