@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <elf.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/near_name.h"
@@ -486,10 +485,7 @@ static int run_browser(struct annotate *n)
 	cli_hold_messages(&notes);
 	n->notes = &notes;
 	status = run(n);
-	cli_hold_messages(NULL);
-	if (notes.nr)
-		fputs(buf_cstr(&notes), stderr);
-	buf_done(&notes);
+	cli_release_messages(&notes);
 	return status;
 }
 

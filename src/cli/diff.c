@@ -341,10 +341,7 @@ int cmd_diff(int argc, char **argv)
 	if (r.args.is_tui)
 		cli_hold_messages(&r.notes);
 	status = r.args.html ? diff_page(&r.args) : compare(&r);
-	cli_hold_messages(NULL);
-	if (r.notes.nr)
-		fputs(buf_cstr(&r.notes), stderr);
-	buf_done(&r.notes);
+	cli_release_messages(&r.notes);
 	diff_feed_done(&r.diff);
 	buf_done(&r.symbol_files);
 	cli_input_done(&r.args.in);

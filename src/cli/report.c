@@ -415,11 +415,8 @@ static int report_to_terminal(struct report_run *r)
 
 	cli_hold_messages(&r->notes);
 	status = report(r);
-	cli_hold_messages(NULL);
 	cli_progress_end();
-	if (r->notes.nr)
-		fputs(buf_cstr(&r->notes), stderr);
-	buf_done(&r->notes);
+	cli_release_messages(&r->notes);
 	return status;
 }
 
@@ -486,7 +483,8 @@ static int run_browser(const struct report_args *parsed)
 
 		tui_report_set_input(tui, &r.args.in);
 		status = run_once(&r);
-		if (!tui_report_reads_again(tui))
+		if (!tui_report_reads_again(tui) &&
+		    (status == CLI_OK || !tui_report_goes_back(tui)))
 			break;
 	}
 	tui_report_free(tui);

@@ -1,177 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/tui_browser.h"
-
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "base/hash.h"
-#include "base/map_u64.h"
+#include "cli/tui_browser_impl.h"
 
 enum { INDENT = 3, FIRST_INDENT = 2, SIGN = 2 /* "+ " */ };
-
-struct row {
-	uint64_t node, identity; /* identity: with those of the rows above it */
-	uint32_t depth;
-	bool opens, is_open;
-};
-
-struct rows {
-	VEC(struct row);
-};
-
-struct tui_browser {
-	struct tui_source s;
-	struct rows rows;
-	struct tui_nodes nodes; /* of one children() */
-	size_t nr_top, nr_kept; /* first-level rows, and those that the filter keeps */
-	size_t at, first;       /* the cursor, and the first row seen */
-	struct map_u64 open;    /* identities of open rows */
-	struct buf filter, found, line, name, message;
-	bool no_titles;
-};
-
-/* --- rows --- */
-
-static uint64_t identity_of(const struct tui_browser *b, uint64_t above, uint64_t node)
-{
-	return hash_two(above, b->s.identity ? b->s.identity(b->s.ctx, node) : node);
-}
-
-static bool is_open(const struct tui_browser *b, const struct row *r)
-{
-	return r->opens && map_u64_get(&b->open, r->identity) != NULL;
-}
-
-static bool matches(struct tui_browser *b, uint64_t node, const struct buf *wanted)
-{
-	buf_clear(&b->name);
-	b->s.name(b->s.ctx, node, false, &b->name);
-	return b->name.nr >= wanted->nr &&
-	       memmem(b->name.data, b->name.nr, wanted->data, wanted->nr) != NULL;
-}
-
-static struct row make_row(const struct tui_browser *b, uint64_t node, uint32_t depth,
-			   uint64_t above)
-{
-	struct row r = {.node = node, .identity = identity_of(b, above, node), .depth = depth};
-
-	r.opens = b->s.opens && b->s.opens(b->s.ctx, node);
-	return r;
-}
-
-/* Onto the stack of rows to come, the first one on top. */
-static void push_nodes(struct tui_browser *b, struct rows *pending, uint32_t depth, uint64_t above)
-{
-	for (size_t i = b->nodes.nr; i-- > 0;) {
-		if (!vec_push(pending, make_row(b, b->nodes.data[i], depth, above)))
-			return;
-	}
-}
-
-static void push_children(struct tui_browser *b, struct rows *pending, const struct row *r)
-{
-	b->nodes.nr = 0;
-	if (b->s.children(b->s.ctx, false, r->node, &b->nodes))
-		push_nodes(b, pending, r->depth + 1, r->identity);
-}
-
-/* The stack's rows, and what is open below them, in their order. @p opens_all: opens them. */
-static void lay_out(struct tui_browser *b, struct rows *pending, struct rows *ret, bool opens_all)
-{
-	while (pending->nr) {
-		struct row r = pending->data[--pending->nr];
-
-		if (opens_all && r.opens)
-			map_u64_put(&b->open, r.identity, 1);
-		r.is_open = is_open(b, &r);
-		if (!vec_push(ret, r))
-			return;
-		if (r.is_open)
-			push_children(b, pending, &r);
-	}
-}
-
-/* Where the rows below row @p i end. */
-static size_t end_below(const struct tui_browser *b, size_t i)
-{
-	size_t end = i + 1;
-
-	while (end < b->rows.nr && b->rows.data[end].depth > b->rows.data[i].depth)
-		end++;
-	return end;
-}
-
-/* Replace the rows [from, to). */
-static void splice(struct tui_browser *b, size_t from, size_t to, const struct rows *by)
-{
-	size_t after = b->rows.nr - to;
-
-	if (!vec_reserve(&b->rows, from + by->nr + after))
-		return;
-	if (after)
-		memmove(b->rows.data + from + by->nr, b->rows.data + to,
-			after * sizeof(struct row));
-	if (by->nr)
-		memcpy(b->rows.data + from, by->data, by->nr * sizeof(struct row));
-	b->rows.nr = from + by->nr + after;
-}
-
-/* Lay out row @p i again, after the set of open ones changed. */
-static void lay_out_row(struct tui_browser *b, size_t i, bool opens_all)
-{
-	struct rows pending = {0}, now = {0};
-
-	if (vec_push(&pending, b->rows.data[i]))
-		lay_out(b, &pending, &now, opens_all);
-	if (now.nr)
-		splice(b, i, end_below(b, i), &now);
-	vec_done(&pending);
-	vec_done(&now);
-}
-
-static void filter_nodes(struct tui_browser *b)
-{
-	size_t nr = 0;
-
-	b->nr_top = b->nodes.nr;
-	for (size_t i = 0; b->filter.nr && i < b->nodes.nr; i++) {
-		if (matches(b, b->nodes.data[i], &b->filter))
-			b->nodes.data[nr++] = b->nodes.data[i];
-	}
-	if (b->filter.nr)
-		b->nodes.nr = nr;
-	b->nr_kept = b->nodes.nr;
-	if (b->s.kept)
-		b->s.kept(b->s.ctx, &b->nodes);
-}
-
-static void lay_out_all(struct tui_browser *b, bool opens_all)
-{
-	struct rows pending = {0};
-	uint64_t identity = b->at < b->rows.nr ? b->rows.data[b->at].identity : 0;
-
-	b->nodes.nr = b->rows.nr = 0;
-	if (b->s.children(b->s.ctx, true, 0, &b->nodes)) {
-		filter_nodes(b);
-		push_nodes(b, &pending, 0, 0);
-		lay_out(b, &pending, &b->rows, opens_all);
-	}
-	vec_done(&pending);
-	for (size_t i = 0; i < b->rows.nr; i++) {
-		if (b->rows.data[i].identity == identity) {
-			b->at = i;
-			return;
-		}
-	}
-	b->at = b->at < b->rows.nr ? b->at : b->rows.nr ? b->rows.nr - 1 : 0;
-}
-
-void tui_browser_refresh(struct tui_browser *b)
-{
-	lay_out_all(b, false);
-}
 
 /* --- drawing --- */
 
@@ -182,7 +17,7 @@ static size_t nr_seen(const struct tui_browser *b)
 	return tui_lines() > bars ? tui_lines() - bars : 1;
 }
 
-static size_t indent_of(const struct tui_browser *b, const struct row *r)
+static size_t indent_of(const struct tui_browser *b, const struct tui_row *r)
 {
 	if (b->s.is_text)
 		return 0;
@@ -190,7 +25,7 @@ static size_t indent_of(const struct tui_browser *b, const struct row *r)
 }
 
 /* The row into b->line. @return whether it is cut. */
-static bool make_line(struct tui_browser *b, const struct row *r, size_t columns)
+static bool make_line(struct tui_browser *b, const struct tui_row *r, size_t columns)
 {
 	size_t indent = indent_of(b, r), room = columns > indent ? columns - indent : 1;
 
@@ -212,6 +47,21 @@ static size_t put_bar(struct tui_browser *b, size_t y, enum tui_look look,
 	return y + 1;
 }
 
+/* All of the row if it fits, else what is filtered by. */
+static void put_name(struct tui_browser *b, size_t columns)
+{
+	size_t from = b->line.nr;
+
+	for (int is_whole = 1; is_whole >= 0; is_whole--) {
+		buf_clear(&b->name);
+		b->s.name(b->s.ctx, b->rows.data[b->at].node, is_whole, &b->name);
+		b->line.nr = from;
+		escape_add(&b->line, b->name.data, b->name.nr);
+		if (tui_text_columns(b->line.data + from, b->line.nr - from) <= columns)
+			return;
+	}
+}
+
 /* The last line: a message, else the whole name of a row that is cut, else hints; and where. */
 static void put_status(struct tui_browser *b, bool is_cut)
 {
@@ -229,9 +79,7 @@ static void put_status(struct tui_browser *b, bool is_cut)
 	if (b->message.nr) {
 		buf_add(&b->line, b->message.data, b->message.nr);
 	} else if (is_cut) {
-		buf_clear(&b->name);
-		b->s.name(b->s.ctx, b->rows.data[b->at].node, true, &b->name);
-		escape_add(&b->line, b->name.data, b->name.nr);
+		put_name(b, columns - 1);
 	} else {
 		buf_str(&b->line, b->s.hints);
 	}
@@ -333,7 +181,7 @@ static void help(struct tui_browser *b)
 
 void tui_browser_toggle(struct tui_browser *b)
 {
-	struct row *r = b->at < b->rows.nr ? &b->rows.data[b->at] : NULL;
+	struct tui_row *r = b->at < b->rows.nr ? &b->rows.data[b->at] : NULL;
 
 	if (r && !r->opens && b->s.closed) {
 		buf_clear(&b->message);
@@ -345,7 +193,7 @@ void tui_browser_toggle(struct tui_browser *b)
 		map_u64_remove(&b->open, r->identity);
 	else
 		map_u64_put(&b->open, r->identity, 1);
-	lay_out_row(b, b->at, false);
+	tui_rows_lay_out_row(b, b->at, false);
 }
 
 /* 'e': where all is open below, close all. */
@@ -355,12 +203,12 @@ static void toggle_all_below(struct tui_browser *b)
 
 	if (b->at >= b->rows.nr || !b->rows.data[b->at].opens)
 		return;
-	end = end_below(b, b->at);
+	end = tui_rows_end_below(b, b->at);
 	for (size_t i = b->at; i < end; i++)
 		nr_closed += b->rows.data[i].opens && !b->rows.data[i].is_open;
 	for (size_t i = b->at; i < end && !nr_closed; i++)
 		map_u64_remove(&b->open, b->rows.data[i].identity);
-	lay_out_row(b, b->at, nr_closed != 0);
+	tui_rows_lay_out_row(b, b->at, nr_closed != 0);
 }
 
 static void close_all(struct tui_browser *b)
@@ -369,7 +217,7 @@ static void close_all(struct tui_browser *b)
 	bool has_top = tui_browser_top_at(b, &top);
 
 	map_u64_done(&b->open);
-	lay_out_all(b, false);
+	tui_rows_lay_out(b, false);
 	if (has_top)
 		tui_browser_go(b, top);
 }
@@ -385,7 +233,7 @@ static void find(struct tui_browser *b, bool is_backwards, bool is_from_here)
 	for (size_t i = is_from_here ? 0 : 1; i <= nr; i++) {
 		size_t k = is_backwards ? (at + nr - i % nr) % nr : (at + i) % nr;
 
-		if (matches(b, b->rows.data[k].node, &b->found)) {
+		if (tui_rows_match(b, b->rows.data[k].node, &b->found)) {
 			b->at = k;
 			return;
 		}
@@ -439,7 +287,7 @@ static bool take_key(struct tui_browser *b, int key)
 		toggle_all_below(b);
 		return true;
 	case 'E':
-		lay_out_all(b, true);
+		tui_rows_lay_out(b, true);
 		return true;
 	case 'C':
 		close_all(b);
@@ -487,6 +335,11 @@ int tui_browser_run(struct tui_browser *b, int ms)
 
 /* --- for the caller --- */
 
+void tui_browser_refresh(struct tui_browser *b)
+{
+	tui_rows_lay_out(b, false);
+}
+
 bool tui_browser_at(const struct tui_browser *b, uint64_t *ret)
 {
 	if (b->at >= b->rows.nr)
@@ -531,7 +384,7 @@ void tui_browser_set_filter(struct tui_browser *b, const char *text)
 {
 	buf_clear(&b->filter);
 	buf_str(&b->filter, text ? text : "");
-	lay_out_all(b, false);
+	tui_rows_lay_out(b, false);
 }
 
 void tui_browser_say(struct tui_browser *b, const char *format, ...)
@@ -566,7 +419,7 @@ struct tui_browser *tui_browser_new(const struct tui_source *s)
 	if (!b)
 		return NULL;
 	b->s = *s;
-	lay_out_all(b, false);
+	tui_rows_lay_out(b, false);
 	return b;
 }
 

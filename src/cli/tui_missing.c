@@ -56,3 +56,9 @@ bool tui_report_reads_again(struct tui_report *t)
 	(void)t;
 	return false;
 }
+
+bool tui_report_goes_back(struct tui_report *t)
+{
+	(void)t;
+	return false;
+}

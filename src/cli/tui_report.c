@@ -3,285 +3,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/escape.h"
-#include "base/hash.h"
 #include "cli/common/message.h"
 #include "cli/common/terminal_text.h"
 #include "cli/report_events.h"
 #include "cli/tui.h"
 #include "cli/tui_report_impl.h"
 #include "format/report/stats_text.h"
-
-/* A node: a row's index, or a line's kind + 1 above a graph node's. */
-enum { KIND_SHIFT = 32, GAP = 2 };
-
-bool tui_report_is_row(uint64_t node)
-{
-	return !(node >> KIND_SHIFT);
-}
-
-size_t tui_report_row_of(uint64_t node)
-{
-	return (size_t)node;
-}
-
-struct report_line_node tui_report_line_of(uint64_t node)
-{
-	return (struct report_line_node){(uint32_t)node,
-					 (enum report_line_kind)((node >> KIND_SHIFT) - 1)};
-}
-
-static uint64_t node_of(struct report_line_node n)
-{
-	return ((uint64_t)n.kind + 1) << KIND_SHIFT | n.node;
-}
-
-bool tui_report_frame_of(const struct tui_report *t, uint64_t node, uint32_t *ret)
-{
-	const struct report_sort *s = report_feed_sort(t->in.feed);
-	bool has_frames = report_sort_has(s, REPORT_SYM) || report_sort_has(s, REPORT_DSO) ||
-			  report_sort_has_lines(s);
-
-	if (!tui_report_is_row(node))
-		*ret = t->table.graphs.nodes.data[tui_report_line_of(node).node].frame;
-	else if (has_frames)
-		*ret = report_feed_row_frame(t->in.feed, &t->table.rows.rows.data[node]);
-	return has_frames || !tui_report_is_row(node);
-}
-
-/* --- the browser's source --- */
-
-static bool add_rows(struct tui_report *t, struct tui_nodes *ret)
-{
-	for (size_t i = 0; i < t->table.nr_shown; i++) {
-		if (tui_report_passes(t, &t->table.rows.rows.data[t->order[i]]) &&
-		    !vec_push(ret, t->order[i]))
-			return false;
-	}
-	return true;
-}
-
-static bool children(void *ctx, bool is_top, uint64_t node, struct tui_nodes *ret)
-{
-	struct tui_report *t = ctx;
-	struct report_line_nodes below = {0};
-	bool ok;
-
-	if (is_top)
-		return add_rows(t, ret);
-	ok = tui_report_is_row(node)
-		   ? report_lines_below_row(t->lines, tui_report_row_of(node), &below)
-		   : report_lines_below_node(t->lines, tui_report_line_of(node), &below);
-	vec_for_each (&below, n)
-		ok = ok && vec_push(ret, node_of(*n));
-	vec_done(&below);
-	return ok;
-}
-
-static bool opens(void *ctx, uint64_t node)
-{
-	const struct tui_report *t = ctx;
-
-	return tui_report_is_row(node)
-		     ? report_lines_row_opens(t->lines, tui_report_row_of(node))
-		     : report_lines_node_opens(t->lines, tui_report_line_of(node));
-}
-
-/* The gap before the first column is the browser's, which has its signs there. */
-static void fit(struct tui_report *t, size_t columns)
-{
-	if (t->columns != columns)
-		report_lines_set_columns(t->lines, columns ? columns + GAP : 0);
-	t->columns = columns;
-	buf_clear(&t->text);
-}
-
-static void take_text(struct tui_report *t, struct buf *out)
-{
-	if (t->text.nr > GAP)
-		buf_add(out, t->text.data + GAP, t->text.nr - GAP);
-}
-
-static void put_dso(const struct tui_report *t, uint32_t node, struct buf *out)
-{
-	uint32_t frame = t->table.graphs.nodes.data[node].frame;
-
-	buf_str(out, "  ");
-	escape_str(out, report_feed_frame(t->in.feed, frame).dso);
-}
-
-static bool line(void *ctx, uint64_t node, size_t columns, struct buf *out)
-{
-	struct tui_report *t = ctx;
-	struct report_line_node n;
-	bool is_cut;
-
-	if (tui_report_is_row(node)) {
-		fit(t, columns);
-		is_cut = report_lines_row(t->lines, tui_report_row_of(node), &t->text);
-		take_text(t, out);
-		return is_cut;
-	}
-	n = tui_report_line_of(node);
-	is_cut = report_lines_node(t->lines, n, columns, out);
-	if (t->has_dsos && n.kind != REPORT_LINE_MORE)
-		put_dso(t, n.node, out);
-	return is_cut;
-}
-
-static void row_name(struct tui_report *t, const struct report_row *row, bool is_whole,
-		     struct buf *out)
-{
-	const struct report_sort *s = report_feed_sort(t->in.feed);
-
-	if (!is_whole && report_sort_has(s, REPORT_SYM)) {
-		report_feed_row_text(t->in.feed, row, REPORT_SYM, out);
-		return;
-	}
-	for (size_t i = 0; i < s->nr; i++) {
-		buf_str(out, i ? "  " : "");
-		report_feed_row_text(t->in.feed, row, s->keys[i], out);
-	}
-}
-
-static void name(void *ctx, uint64_t node, bool is_whole, struct buf *out)
-{
-	struct tui_report *t = ctx;
-	struct report_line_node n = tui_report_line_of(node);
-
-	if (tui_report_is_row(node))
-		row_name(t, &t->table.rows.rows.data[node], is_whole, out);
-	else if (n.kind != REPORT_LINE_MORE)
-		report_feed_frame_name(t->in.feed, t->table.graphs.nodes.data[n.node].frame, out);
-	if (is_whole && !tui_report_is_row(node) && n.kind != REPORT_LINE_MORE)
-		put_dso(t, n.node, out);
-}
-
-static uint64_t identity(void *ctx, uint64_t node)
-{
-	const struct tui_report *t = ctx;
-	const struct report_row *row = &t->table.rows.rows.data[node];
-
-	if (tui_report_is_row(node))
-		return hash_two(row->key, row->group);
-	return hash_two(node >> KIND_SHIFT,
-			t->table.graphs.nodes.data[tui_report_line_of(node).node].frame);
-}
-
-static void titles(void *ctx, size_t columns, struct buf *out)
-{
-	struct tui_report *t = ctx;
-
-	if (!t->lines)
-		return;
-	fit(t, columns);
-	report_lines_titles(t->lines, &t->text);
-	take_text(t, out);
-}
-
-/* How much of the first line there is room for. */
-enum head_part { HEAD_ALL, HEAD_WITHOUT_FILE, HEAD_WITHOUT_PERIOD, HEAD_SHORT };
-
-static void put_head(struct tui_report *t, enum head_part part, size_t columns, struct buf *out)
-{
-	const struct report_event *ev = t->table.nr_events ? t->table.events[0] : NULL;
-	size_t from = out->nr, used;
-
-	buf_char(out, ' ');
-	if (ev) {
-		buf_str(out, part < HEAD_SHORT ? "Samples: " : "");
-		buf_dec(out, ev->nr, 0, ' ');
-		buf_str(out, part < HEAD_SHORT ? " of event '" : " of '");
-		escape_str(out, ev->evsel->name);
-		buf_char(out, '\'');
-		if (t->table.nr_events > 1)
-			buf_printf(out, " and %zu more", t->table.nr_events - 1);
-		if (part < HEAD_WITHOUT_PERIOD)
-			buf_printf(out, ", %llu", (unsigned long long)ev->period);
-	}
-	tui_report_zoom_text(t, out);
-	if (t->browser && *tui_browser_filter(t->browser)) {
-		buf_str(out, "  filter: ");
-		escape_str(out, tui_browser_filter(t->browser));
-	}
-	buf_str(out, t->is_relative ? "  % of these" : "");
-	if (part > HEAD_ALL)
-		return;
-	buf_clear(&t->text);
-	buf_str(&t->text, "  [");
-	escape_str(&t->text, t->in.args->in.path);
-	buf_str(&t->text, "] ");
-	used = tui_text_columns(out->data + from, out->nr - from) +
-	       tui_text_columns(t->text.data, t->text.nr);
-	buf_fill(out, ' ', used < columns ? columns - used : 0);
-	buf_add(out, t->text.data, t->text.nr);
-}
-
-static void head(void *ctx, size_t columns, struct buf *out)
-{
-	size_t from = out->nr;
-
-	for (enum head_part part = HEAD_ALL; part <= HEAD_SHORT; part++) {
-		out->nr = from;
-		put_head(ctx, part, columns, out);
-		if (tui_text_columns(out->data + from, out->nr - from) <= columns)
-			return;
-	}
-}
-
-/* Percent of what filters keep: also of rows that are below the least share. */
-static void kept(void *ctx, const struct tui_nodes *rows)
-{
-	struct tui_report *t = ctx;
-	const char *filter = t->browser ? tui_browser_filter(t->browser) : "";
-	bool is_filtered = t->zooms.nr || *filter;
-
-	(void)rows;
-	if (!t->table.nr_events)
-		return;
-	memcpy(t->table.periods, t->periods, t->table.nr_events * sizeof(*t->periods));
-	if (!t->is_relative || !is_filtered)
-		return;
-	memset(t->table.periods, 0, t->table.nr_events * sizeof(*t->periods));
-	vec_for_each (&t->table.rows.rows, row) {
-		if (!tui_report_passes(t, row))
-			continue;
-		buf_clear(&t->text);
-		row_name(t, row, false, &t->text);
-		if (!strstr(buf_cstr(&t->text), filter))
-			continue;
-		for (uint32_t e = 0; e < t->table.nr_events; e++)
-			t->table.periods[e] += report_row_value(&t->table.rows, row, e)->self;
-	}
-}
-
-static void nothing(void *ctx, struct buf *out)
-{
-	const struct tui_report *t = ctx;
-
-	if (t->table.nr_events && t->table.nr_shown) {
-		buf_str(out, "No row is left: Esc undoes a filter.\n");
-		return;
-	}
-	if (t->table.nr_events)
-		buf_str(out, "No row is above the least share: L lowers it.\n");
-	else if (!t->in.summary->nr_samples)
-		buf_str(out, "The recording has no samples to show.\n");
-	buf_char(out, '\n');
-	buf_add(out, t->in.notes->data, t->in.notes->nr);
-}
-
-static void closed(void *ctx, uint64_t node, struct buf *out)
-{
-	const struct tui_report *t = ctx;
-
-	if (!tui_report_is_row(node))
-		return;
-	if (t->in.feed && !report_has_chains(t->in.args, t->in.feed, t->event))
-		buf_str(out, "no call chains: 'clew record -g' records them");
-	else
-		buf_str(out, "no calls above the least share of -g");
-}
 
 /* --- tables --- */
 
@@ -385,22 +112,6 @@ static size_t first_event(const struct tui_report *t)
 
 /* --- life --- */
 
-static const struct tui_source source = {
-	.children = children,
-	.opens = opens,
-	.line = line,
-	.name = name,
-	.identity = identity,
-	.head = head,
-	.titles = titles,
-	.kept = kept,
-	.nothing = nothing,
-	.closed = closed,
-	.hints = "h help  Enter menu  a annotate  / filter  q back",
-	.keys = tui_report_keys,
-	.rows = "rows",
-};
-
 /* What the reader must know at once; 'i' shows the rest. */
 static void say_notes(struct tui_report *t)
 {
@@ -419,7 +130,11 @@ static void say_notes(struct tui_report *t)
 
 static void run(struct tui_report *t)
 {
-	say_notes(t);
+	if (t->has_failed)
+		tui_browser_say(t->browser, "the other recording cannot be read; q shows why");
+	else
+		say_notes(t);
+	t->has_failed = t->is_unseen = false;
 	while (tui_report_key(t, tui_browser_run(t->browser, -1)))
 		;
 }
@@ -434,7 +149,7 @@ static void drop_annotate(struct tui_report *t)
 
 int tui_report_browse(struct tui_report *t, const struct tui_report_input *in)
 {
-	struct tui_source s = source;
+	struct tui_source s = tui_report_source;
 	int status;
 
 	t->in = *in;
@@ -483,6 +198,8 @@ void tui_report_free(struct tui_report *t)
 	mem_free(t->time);
 	mem_free(t->next_path);
 	mem_free(t->next_time);
+	mem_free(t->last_path);
+	mem_free(t->last_time);
 	buf_done(&t->text);
 	mem_free(t);
 }
@@ -516,7 +233,21 @@ bool tui_report_reads_again(struct tui_report *t)
 	if (!t->reads_again)
 		return false;
 	t->reads_again = false;
+	replace(&t->last_path, t->path);
+	replace(&t->last_time, t->time);
 	replace(&t->path, t->next_path);
 	replace(&t->time, t->next_time);
+	t->is_unseen = true;
+	return true;
+}
+
+bool tui_report_goes_back(struct tui_report *t)
+{
+	if (!t->is_unseen)
+		return false;
+	t->is_unseen = false;
+	t->has_failed = true;
+	replace(&t->path, t->last_path);
+	replace(&t->time, t->last_time);
 	return true;
 }

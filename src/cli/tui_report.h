@@ -13,7 +13,7 @@
  *	do {
  *		a = args; tui_report_set_input(t, &a.in); ... read ...
  *		tui_report_browse(t, &input);
- *	} while (tui_report_reads_again(t));
+ *	} while (tui_report_reads_again(t) || (it failed && tui_report_goes_back(t)));
  */
 struct tui_report;
 
@@ -38,5 +38,9 @@ int tui_report_browse(struct tui_report *t, const struct tui_report_input *in);
 
 /** Once: is there something else to read now? */
 bool tui_report_reads_again(struct tui_report *t);
+
+/** After a failure: was it of what the browser asked for last, so that what was shown before is to
+ * be read again? */
+bool tui_report_goes_back(struct tui_report *t);
 
 #endif

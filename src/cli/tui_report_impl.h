@@ -31,13 +31,14 @@ struct tui_report {
 		VEC(struct tui_zoom);
 	} zooms;
 	struct buf text; /* scratch */
-	/* Of the input, where the user chose them, owned: now, and after it was left. */
-	char *path, *time, *next_path, *next_time;
+	/* Of the input, where the user chose them, owned: now, next, and before. */
+	char *path, *time, *next_path, *next_time, *last_path, *last_time;
 	bool reads_again;
-	bool is_relative; /* percent of what filters keep */
-	bool has_dsos;    /* in call graphs */
-	double min_share; /* < 0: the command line's */
-	int direction;    /* of call graphs: 0: the command line's, 'r' callers, 'e' callees */
+	bool is_unseen, has_failed; /* what was chosen was not browsed; could not be */
+	bool is_relative;           /* percent of what filters keep */
+	bool has_dsos;              /* in call graphs */
+	double min_share;           /* < 0: the command line's */
+	int direction; /* of call graphs: 0: the command line's, 'r' callers, 'e' callees */
 };
 
 /* --- tui_report.c --- */
@@ -50,10 +51,16 @@ void tui_report_read_again(struct tui_report *t, const char *path, const char *t
  */
 size_t tui_report_next_event(const struct tui_report *t, size_t event, bool is_before);
 
+/* --- tui_report_rows.c: the browser's source --- */
+
+extern const struct tui_source tui_report_source; /* but for ctx */
+
 /** The table's row, or a line of its graph, that a node of the browser is. */
 bool tui_report_is_row(uint64_t node);
 size_t tui_report_row_of(uint64_t node);
 struct report_line_node tui_report_line_of(uint64_t node);
+/** tui_source's name(). */
+void tui_report_name(void *report, uint64_t node, bool is_whole, struct buf *out);
 /** The frame at @p node. @return false: rows are not of frames. */
 bool tui_report_frame_of(const struct tui_report *t, uint64_t node, uint32_t *ret);
 

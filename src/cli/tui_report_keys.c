@@ -148,7 +148,7 @@ static bool read_annotate(struct tui_report *t)
 	*n = (struct annotate){.in = t->parsed->in, .itrace = t->parsed->itrace, .is_tui = true};
 	n->in.takes_snapshot = false;
 	tui_report_set_input(t, &n->in);
-	tui_pause();
+	tui_pause("reading the recording for addresses");
 	before = cli_hold_messages(&messages);
 	status = annotate_open(n);
 	cli_hold_messages(before);
@@ -200,6 +200,18 @@ static void copy_name(struct tui_report *t)
 	tui_browser_say(t->browser, "copied, if the terminal lets programs do that");
 }
 
+static void show_whole(struct tui_report *t)
+{
+	clew_auto(buf_done) struct buf text = {0};
+	uint64_t node;
+
+	if (!tui_browser_at(t->browser, &node))
+		return;
+	tui_report_name(t, node, true, &text);
+	escape_since(&text, 0);
+	tui_text(" Row", text.data, text.nr);
+}
+
 /* --- the menu --- */
 
 struct menu {
@@ -239,6 +251,7 @@ static void add_row_items(struct tui_report *t, struct menu *m, uint64_t node)
 	add_item(m, 'd', "Only %s, or all files again", f.dso);
 	add_item(m, 'k', "Only the kernel, or all again");
 	add_item(m, 'y', "Copy the name");
+	add_item(m, 'w', "Show the whole row");
 }
 
 static void add_items(struct tui_report *t, struct menu *m)
@@ -301,6 +314,9 @@ static bool row_key(struct tui_report *t, int key)
 		return true;
 	case 'y':
 		copy_name(t);
+		return true;
+	case 'w':
+		show_whole(t);
 		return true;
 	case TUI_ESC:
 	case TUI_LEFT:

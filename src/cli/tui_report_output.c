@@ -62,7 +62,8 @@ static int run_export(struct tui_report *t, const struct export_format *f, const
 		r.in.opts.filter.comms = thread;
 	r.format_name = f->name;
 	r.out_path = path;
-	r.opts.event = f->keys || t->table.nr_events != 1 ? NULL : t->table.events[0]->evsel->name;
+	if (f->has_one_event && t->table.nr_events)
+		r.opts.event = t->table.events[0]->evsel->name;
 	return export_run(&r);
 }
 
@@ -78,7 +79,7 @@ void tui_report_export(struct tui_report *t)
 	if (!tui_ask("write to: ", &path, NULL, NULL) || !path.nr)
 		return;
 	before = cli_hold_messages(&messages);
-	tui_pause();
+	tui_pause("exporting");
 	run_export(t, f, buf_cstr(&path));
 	tui_resume();
 	cli_hold_messages(before);

@@ -134,18 +134,6 @@ void tui_close(void)
 	tui.background = NULL;
 }
 
-void tui_pause(void)
-{
-	endwin();
-}
-
-void tui_resume(void)
-{
-	cli_progress_end();
-	clearok(stdscr, TRUE);
-	refresh();
-}
-
 size_t tui_columns(void)
 {
 	return COLS > 0 ? (size_t)COLS : 0;
@@ -296,6 +284,24 @@ void tui_show_cursor(size_t y, size_t x)
 void tui_hide_cursor(void)
 {
 	curs_set(0);
+}
+
+void tui_pause(const char *what)
+{
+	size_t last = tui_lines() ? tui_lines() - 1 : 0;
+
+	tui_put(last, 0, tui_columns(), what, strlen(what), TUI_PLAIN);
+	move((int)last, 0);
+	refresh();
+	noraw();
+	cbreak();
+}
+
+void tui_resume(void)
+{
+	cli_progress_end();
+	raw();
+	clearok(stdscr, TRUE);
 }
 
 /* --- keys --- */

@@ -18,8 +18,9 @@ int tui_open(bool is_colored);
 /** Fine without tui_open(). */
 void tui_close(void);
 
-/** The terminal as it was, for what takes long and shows its progress; and the screen again. */
-void tui_pause(void);
+/** For what takes long: @p what stands in the last line, where the line of progress comes, and
+ * Ctrl-C ends us. */
+void tui_pause(const char *what);
 void tui_resume(void);
 
 enum { TUI_MIN_COLUMNS = 40, TUI_MIN_LINES = 6 };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A clew command on a terminal of tmux, to be looked at and typed into."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,20 +17,20 @@ class Screen:
 
     number = 0
 
-    def __init__(self, work, command, columns=80, lines=24, term=None, **env):
+    def __init__(self, work, command, columns=80, lines=24, term=None, jobs=False, **env):
         Screen.number += 1
-        self.socket = f"clew-test-{os.getpid()}-{Screen.number}"
         self.work = Path(work)
-        for name in ("before", "after", "status"):
-            (self.work / name).unlink(missing_ok=True)
-        script = self.work / "run.sh"
-        script.write_text((f"TERM={term}\nexport TERM\n" if term is not None else "") +
-                          f"stty -a > before\n{command}\necho $? > status.new\nstty -a > after\nmv status.new status\nexec cat\n")
+        self.socket = self.work / f"tmux-{Screen.number}"
+        self.files = {name: self.work / f"{name}-{Screen.number}" for name in ("before", "after", "new", "status")}
+        f = self.files
+        script = self.work / f"run-{Screen.number}.sh"
+        script.write_text(("set -m\n" if jobs else "") + (f"TERM={term}\nexport TERM\n" if term is not None else "") +
+                          f"stty -a > {f['before']}\n{command}\necho $? > {f['new']}\nstty -a > {f['after']}\nmv {f['new']} {f['status']}\nexec cat\n")
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", str(self.work), "sh", str(script),
                   env={**os.environ, "LC_ALL": "C.UTF-8", "HOME": str(self.work), **env})
 
     def tmux(self, *args, env=None):
-        return subprocess.run(["tmux", "-u", "-L", self.socket, *args], capture_output=True, text=True, check=False, env=env).stdout
+        return subprocess.run(["tmux", "-u", "-S", str(self.socket), *args], capture_output=True, text=True, check=False, env=env).stdout
 
     def lines(self, colors=False):
         return self.tmux("capture-pane", "-p", *(["-e"] if colors else [])).split("\n")[:-1]
@@ -61,13 +62,14 @@ class Screen:
         """@return the command's exit status; None: it does not end."""
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
-            if (self.work / "status").exists():
-                return int((self.work / "status").read_text())
+            if self.files["status"].exists():
+                return int(self.files["status"].read_text())
             time.sleep(0.01)
         return None
 
     def stty(self):
-        return (self.work / "before").read_text(), (self.work / "after").read_text()
+        """Before and after the command, but for the size."""
+        return tuple(re.sub(r"(rows|columns) \d+; ", "", self.files[name].read_text()) for name in ("before", "after"))
 
     def child(self):
         """The process that the shell waits for."""

@@ -52,6 +52,14 @@ struct buf *cli_hold_messages(struct buf *to)
 	return before;
 }
 
+void cli_release_messages(struct buf *waiting)
+{
+	held = NULL;
+	if (waiting->nr)
+		fwrite(waiting->data, 1, waiting->nr, stderr);
+	buf_done(waiting);
+}
+
 void cli_put(FILE *to, const char *format, ...)
 {
 	clew_auto(buf_done) struct buf line = {0};

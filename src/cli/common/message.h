@@ -34,6 +34,9 @@ void cli_put(FILE *to, const char *format, ...) CLEW_PRINTF(2, 3);
  * standard error again. One thread. @return where they went before. */
 struct buf *cli_hold_messages(struct buf *to);
 
+/** The terminal is free again: print what waited in @p waiting, and free it. */
+void cli_release_messages(struct buf *waiting);
+
 /** --quiet: notes and warnings are not printed from here on, nor the hints that follow them, and
  * there is no line of progress. */
 void cli_set_quiet(void);

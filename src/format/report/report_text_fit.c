@@ -164,6 +164,18 @@ static void omit_columns(size_t used, size_t columns, size_t *widths, size_t nr)
 	}
 }
 
+/* With keeps_ends: the widest of the others, as long as they have enough, then the last one. */
+static size_t *next_to_give_way(size_t *widths, size_t nr)
+{
+	size_t *widest = &widths[0];
+
+	for (size_t i = 0; i + 1 < nr; i++)
+		widest = widths[i] > *widest ? &widths[i] : widest;
+	if (nr > 1 && *widest > ENOUGH)
+		return widest;
+	return widths[nr - 1] > MIN_WIDTH ? &widths[nr - 1] : next_to_give(widths, nr);
+}
+
 void report_fit(const struct report_writer *w, size_t used, size_t nr_numbers, size_t *widths,
 		size_t nr)
 {
@@ -184,8 +196,13 @@ void report_fit(const struct report_writer *w, size_t used, size_t nr_numbers, s
 		widths[i] = widths[i] < w->opts->columns ? widths[i] : w->opts->columns;
 		used += widths[i] ? GAP + widths[i] : 0;
 	}
-	for (; used > w->opts->columns && (given = next_to_give(widths, nr)); used--)
+	for (; used > w->opts->columns; used--) {
+		given = w->opts->keeps_ends ? next_to_give_way(widths, nr)
+					    : next_to_give(widths, nr);
+		if (!given)
+			return;
 		(*given)--;
+	}
 }
 
 bool report_take_line(struct report_writer *w, struct buf *out)
