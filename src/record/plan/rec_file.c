@@ -13,8 +13,11 @@ enum { SPARE_BYTES = 64 * 1024, STDOUT = 1 };
 static enum clew_err sink_write(void *ctx, const void *data, size_t size)
 {
 	struct rec_file *f = ctx;
-	int err = os_output_add(&f->out, data, size);
+	int err;
 
+	if (f->sink)
+		return f->sink->write(f->sink->ctx, data, size);
+	err = os_output_add(&f->out, data, size);
 	if (!err)
 		return CLEW_OK;
 	f->os_errno = -err;
@@ -38,13 +41,27 @@ static int open_output(struct rec_file *f, const char *path)
 				 : os_output_adopt(&f->out, STDOUT);
 }
 
+static enum clew_err open_writer(struct rec_file *f, const struct perf_evlist *l,
+				 const struct perf_writer_opts *opts, struct rec_error *error)
+{
+	const struct perf_writer_out out = {
+		.sink = {sink_write, f},
+                  .rewrite = f->is_pipe ? NULL : sink_rewrite
+        };
+	enum clew_err err = perf_writer_open(&f->writer, &out, l, opts);
+
+	if (err == CLEW_OK)
+		err = rec_file_flush(f);
+	if (err == CLEW_OS)
+		return rec_fail_os(error, f->os_errno, "cannot write '%s'", f->path);
+	if (err != CLEW_OK)
+		return rec_fail(error, err, "cannot start '%s': %s", f->path, clew_err_name(err));
+	return CLEW_OK;
+}
+
 enum clew_err rec_file_open(struct rec_file *f, const char *path, const struct perf_evlist *l,
 			    const struct perf_writer_opts *opts, struct rec_error *error)
 {
-	struct perf_writer_out out = {
-		.sink = {sink_write, f}
-        };
-	enum clew_err err;
 	int os_err;
 
 	*f = (struct rec_file){.start_ns = os_clock_ns()};
@@ -54,15 +71,20 @@ enum clew_err rec_file_open(struct rec_file *f, const char *path, const struct p
 		return rec_fail_os(error, os_err, "cannot create '%s'", path);
 	f->is_pipe = !strcmp(path, "-") || !os_is_regular_fd(f->out.fd);
 	f->is_named = f->out.created.is_new;
-	out.rewrite = f->is_pipe ? NULL : sink_rewrite;
-	err = perf_writer_open(&f->writer, &out, l, opts);
-	if (err == CLEW_OK)
-		err = rec_file_flush(f);
-	if (err == CLEW_OS)
-		return rec_fail_os(error, f->os_errno, "cannot write '%s'", path);
-	if (err != CLEW_OK)
-		return rec_fail(error, err, "cannot start '%s': %s", path, clew_err_name(err));
-	return CLEW_OK;
+	return open_writer(f, l, opts, error);
+}
+
+enum clew_err rec_file_open_sink(struct rec_file *f, const struct rec_sink *sink,
+				 const struct perf_evlist *l, const struct perf_writer_opts *opts,
+				 struct rec_error *error)
+{
+	*f = (struct rec_file){.out = {.fd = -1},
+			       .path = "memory",
+			       .sink = sink,
+			       .is_pipe = true,
+			       .start_ns = os_clock_ns()};
+	sink->begin(sink->ctx);
+	return open_writer(f, l, opts, error);
 }
 
 enum clew_err rec_file_flush(struct rec_file *f)

@@ -5,11 +5,13 @@
 #include "os/output.h"
 #include "perfdata/perf_writer.h"
 #include "record/plan/rec_error.h"
+#include "record/plan/rec_sink.h"
 
 /** The perf.data being written: a file, or what cannot be gone back in (a pipe, a device). */
 struct rec_file {
 	struct os_output out;
-	struct perf_writer *writer; /* NULL: not open */
+	const struct rec_sink *sink; /* instead of out; NULL: none */
+	struct perf_writer *writer;  /* NULL: not open */
 	char path[4096];
 	bool is_pipe;
 	bool is_named; /* path is its name: false of what was open, as /dev/stdout, too */
@@ -23,6 +25,11 @@ struct rec_file {
  */
 enum clew_err rec_file_open(struct rec_file *f, const char *path, const struct perf_evlist *l,
 			    const struct perf_writer_opts *opts, struct rec_error *error);
+
+/** The same for what becomes no file. */
+enum clew_err rec_file_open_sink(struct rec_file *f, const struct rec_sink *sink,
+				 const struct perf_evlist *l, const struct perf_writer_opts *opts,
+				 struct rec_error *error);
 
 /** Everything written so far is whole records: let it reach the file. @return CLEW_OS: disk full or
  * the like, os_errno says. */

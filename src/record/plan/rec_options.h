@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "record/plan/event_list.h"
+#include "record/plan/rec_sink.h"
 #include "record/plan/stacks.h"
 
 /** When --switch-output starts another file. */
@@ -77,10 +78,11 @@ struct rec_options {
 	uint64_t max_calls;         /* so many of them; 0: no limit */
 	uint32_t aux_sample_bytes;  /* of trace in each sample; 0: as the events say */
 	bool is_overwrite, is_unbuffered, is_tail_synthesize;
-	const char *output; /* NULL: "perf.data"; "-": standard output */
-	int zstd_level;     /* 0: not compressed */
-	uint64_t max_bytes; /* 0: no limit */
-	bool is_stamped;    /* the file's name carries the time */
+	const char *output;          /* NULL: "perf.data"; "-": standard output */
+	const struct rec_sink *sink; /* in place of a file; NULL: none */
+	int zstd_level;              /* 0: not compressed */
+	uint64_t max_bytes;          /* 0: no limit */
+	bool is_stamped;             /* the file's name carries the time */
 	struct rec_switch switch_output;
 	const char *control;             /* "fd:N[,M]" or "fifo:PATH[,PATH]" */
 	bool is_verbose;                 /* report what was opened */

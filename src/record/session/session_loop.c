@@ -78,6 +78,8 @@ enum clew_err session_drain(struct session *s, struct rec_error *error)
 		return rec_fail_os(error, f->os_errno, "cannot write '%s'", f->path);
 	if (err != CLEW_OK)
 		return rec_fail(error, err, "cannot write '%s': %s", f->path, clew_err_name(err));
+	if (s->options->sink)
+		s->options->sink->round(s->options->sink->ctx);
 	return CLEW_OK;
 }
 

@@ -172,7 +172,9 @@ static enum clew_err open_file(struct rec_stream *s, struct rec_error *error)
 {
 	const struct perf_writer_opts opts = {.zstd_level = s->options->zstd_level,
 					      .mmap_bytes = (uint32_t)s->counters->data_bytes};
-	enum clew_err err = rec_file_open(&s->file, base_path(s), &s->evlist, &opts, error);
+	const struct rec_sink *sink = s->options->sink;
+	enum clew_err err = sink ? rec_file_open_sink(&s->file, sink, &s->evlist, &opts, error)
+				 : rec_file_open(&s->file, base_path(s), &s->evlist, &opts, error);
 
 	if (err != CLEW_OK)
 		return err;
@@ -241,7 +243,8 @@ static enum clew_err end_file(struct rec_stream *s)
 {
 	enum clew_err err = rec_drain_pass(&s->drain, &s->file, true);
 
-	if (err == CLEW_OK)
+	/* Who reads along has counted each loss when it was recorded; these are totals. */
+	if (err == CLEW_OK && !s->options->sink)
 		err = write_lost(s);
 	if (err == CLEW_OK && s->options->is_tail_synthesize)
 		err = write_tasks(s);
