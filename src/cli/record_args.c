@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common/cache_dir.h"
 #include "cli/common/message.h"
 #include "cli/common/options.h"
 #include "cli/event_args.h"
@@ -14,28 +13,14 @@
 #include "record/plan/aux_parse.h"
 #include "record/plan/rec_parse.h"
 
-/* An option with an argument that a function of record/plan/rec_parse.h parses. */
-#define PARSED(name, parse)                                                      \
- static int name(void *to, const char *arg, bool is_negated)                     \
- {                                                                               \
-  struct rec_error error;                                                        \
-                                                                                 \
-  (void)is_negated;                                                              \
-  return parse(to, arg, &error) == CLEW_OK ? CLI_OK : event_args_refuse(&error); \
- }
+static EVENT_ARG(set_branches, rec_parse_branches) static EVENT_ARG(set_switch, rec_parse_switch) static EVENT_ARG(set_clock, rec_parse_clock) static EVENT_ARG(
+	set_delay,
+	rec_parse_delay) static EVENT_ARG(set_drain,
+					  rec_parse_drain) static EVENT_ARG(set_snapshot,
+									    rec_parse_snapshot) static EVENT_ARG(set_aux_sample,
+														 rec_parse_aux_sample)
 
-PARSED(set_pages, rec_parse_pages)
-PARSED(set_freq, rec_parse_freq)
-PARSED(set_callgraph, rec_parse_callgraph)
-PARSED(set_branches, rec_parse_branches)
-PARSED(set_switch, rec_parse_switch)
-PARSED(set_clock, rec_parse_clock)
-PARSED(set_delay, rec_parse_delay)
-PARSED(set_drain, rec_parse_drain)
-PARSED(set_snapshot, rec_parse_snapshot)
-PARSED(set_aux_sample, rec_parse_aux_sample)
-
-static int set_regs(const char *option, const char *arg, uint64_t *ret, bool *ret_has)
+	static int set_regs(const char *option, const char *arg, uint64_t *ret, bool *ret_has)
 {
 	struct rec_error error;
 	char names[256];
@@ -66,18 +51,6 @@ static int set_intr_regs(void *to, const char *arg, bool is_negated)
 	return set_regs("-I", arg, &o->intr_regs, &o->has_intr_regs);
 }
 
-static int set_callgraph_auto(void *to, const char *arg, bool is_negated)
-{
-	struct rec_options *o = to;
-
-	(void)arg;
-	if (is_negated)
-		o->stacks.kind = REC_STACKS_NONE;
-	else if (o->stacks.kind == REC_STACKS_NONE)
-		o->stacks.kind = REC_STACKS_AUTO;
-	return CLI_OK;
-}
-
 static int set_branch_any(void *to, const char *arg, bool is_negated)
 {
 	struct rec_options *o = to;
@@ -106,30 +79,12 @@ static int set_compression(void *to, const char *arg, bool is_negated)
 	return CLI_OK;
 }
 
-/* A flag with a third state: not given. */
-static int set_tristate(void *to, const char *arg, bool is_negated)
-{
-	enum rec_tristate *v = to;
-
-	(void)arg;
-	*v = is_negated ? REC_NO : REC_YES;
-	return CLI_OK;
-}
-
 static bool set_size(const char *option, const char *text, uint64_t *ret)
 {
 	if (!text || rec_parse_size(text, ret) || cli_parse_size(text, ret))
 		return true;
 	cli_error("%s %s: expected a size such as 500M", option, text);
 	return false;
-}
-
-/* The environment, which the library does not read. */
-static void read_environment(struct record_args *r)
-{
-	if (cli_unwind_cache_dir(&r->cache_dir) && !r->cache_dir.is_failed)
-		r->o.cache_dir = buf_cstr(&r->cache_dir);
-	r->o.search_path = getenv("PATH");
 }
 
 /* Options that act on the events of all -e. */
@@ -165,15 +120,8 @@ static int settle(struct record_args *r)
 {
 	uint64_t v = 0;
 
-	if (r->count && (!cli_parse_uint(r->count, &r->o.period) || !r->o.period)) {
-		cli_error("-c %s: expected the number of events per sample", r->count);
+	if (!event_args_period(&r->o, r->count))
 		return CLI_USAGE;
-	}
-	if (r->o.period && (r->o.freq || r->o.is_freq_max)) {
-		cli_error(
-			"-c and -F exclude each other: samples per number of events, or per second");
-		return CLI_USAGE;
-	}
 	if (!set_size("--max-size", r->max_size, &r->o.max_bytes))
 		return CLI_USAGE;
 	if (r->max_files && (!cli_parse_uint(r->max_files, &v) || !v || v > UINT32_MAX)) {
@@ -199,7 +147,7 @@ static int settle(struct record_args *r)
 			  "stacks");
 		return CLI_USAGE;
 	}
-	read_environment(r);
+	event_args_environment(&r->o, &r->cache_dir);
 	return settle_trace(r);
 }
 
@@ -225,7 +173,7 @@ static int parse(struct record_args *r, int argc, char **argv)
 		{0, "Events", NULL, NULL, CLI_SECTION},
 		{'e', "event", "EVENT", "event, list or {group} of events; see 'clew list' (default: cycles, or cpu-clock without counters)", CLI_CALL, &r->events, event_args_add},
 		{0, "filter", "TEXT", "condition on the fields, or addresses, of the events of the last -e", CLI_CALL, &r->events, event_args_filter},
-		{'F', "freq", "HZ", "samples per second and CPU, or max (default: 4000)", CLI_CALL, o, set_freq},
+		{'F', "freq", "HZ", "samples per second and CPU, or max (default: 4000)", CLI_CALL, o, event_args_freq},
 		{'c', "count", "N", "one sample every N events", CLI_STRING, &r->count},
 		{0, "strict-freq", NULL, "fail if -F is above the kernel's limit", CLI_FLAG, &o->is_freq_strict},
 		{0, "all-user", NULL, "count all events in user space only", CLI_FLAG, &o->is_all_user},
@@ -240,12 +188,12 @@ static int parse(struct record_args *r, int argc, char **argv)
 		{'u', "uid", "USER", "running processes of a user, by name or number", CLI_STRING, &o->user},
 		{'G', "cgroup", "NAMES", "only tasks in these cgroups, one per event; needs -a or -C", CLI_STRING, &o->cgroups},
 		{'i', "no-inherit", NULL, "do not record children", CLI_CALL, &o->inherit, event_args_no_inherit},
-		{0, "inherit", NULL, "record children, also with -t", CLI_CALL, &o->inherit, set_tristate},
+		{0, "inherit", NULL, "record children, also with -t", CLI_CALL, &o->inherit, event_args_tristate},
 		{0, "per-thread", NULL, "one buffer per thread instead of one per CPU; implies -i", CLI_FLAG, &o->is_per_thread},
 
 		{0, "Call graphs and sample data", NULL, NULL, CLI_SECTION},
-		{'g', NULL, NULL, "call chains, by the best method that works here (--call-graph auto)", CLI_CALL, o, set_callgraph_auto},
-		{0, "call-graph", "KIND", "call chains: auto, sframe[,immediate], defer, dwarf[,BYTES of stack], fp[,DEPTH], lbr, no; with ,deferred at the end, user stacks are not merged into their samples", CLI_CALL, o, set_callgraph},
+		{'g', NULL, NULL, "call chains, by the best method that works here (--call-graph auto)", CLI_CALL, o, event_args_callgraph_auto},
+		{0, "call-graph", "KIND", "call chains: auto, sframe[,immediate], defer, dwarf[,BYTES of stack], fp[,DEPTH], lbr, no; with ,deferred at the end, user stacks are not merged into their samples", CLI_CALL, o, event_args_callgraph},
 		{0, "store-stacks", NULL, "with --call-graph dwarf: keep the copied stacks in the file, as perf does, and do not unwind them", CLI_FLAG, &o->is_store_stacks},
 		{0, "user-callchains", NULL, "only the user's part of call chains", CLI_FLAG, &o->no_kernel_chain},
 		{0, "kernel-callchains", NULL, "only the kernel's part of call chains", CLI_FLAG, &o->no_user_chain},
@@ -260,8 +208,8 @@ static int parse(struct record_args *r, int argc, char **argv)
 		{'I', "intr-regs", "[REGS]", "registers at the sample; =? lists them", CLI_CALL, o, set_intr_regs},
 		{0, "user-regs", "[REGS]", "registers of user space; =? lists them", CLI_CALL, o, set_user_regs},
 		{'R', "raw-samples", NULL, "raw event data (tracepoints always have it)", CLI_FLAG, &o->with_raw},
-		{'T', "timestamp", NULL, "times (default; --no-timestamp omits them)", CLI_CALL, &o->with_time, set_tristate, true},
-		{'P', "period", NULL, "periods (default with -F; --no-period omits them)", CLI_CALL, &o->with_period, set_tristate, true},
+		{'T', "timestamp", NULL, "times (default; --no-timestamp omits them)", CLI_CALL, &o->with_time, event_args_tristate, true},
+		{'P', "period", NULL, "periods (default with -F; --no-period omits them)", CLI_CALL, &o->with_period, event_args_tristate, true},
 		{0, "sample-cpu", NULL, "the CPU, also when tasks are recorded", CLI_FLAG, &o->with_cpu},
 		{0, "sample-identifier", NULL, "the event's id, also with one event", CLI_FLAG, &o->with_identifier},
 		{'n', "no-samples", NULL, "count, do not sample", CLI_FLAG, &o->is_no_samples},
@@ -270,7 +218,7 @@ static int parse(struct record_args *r, int argc, char **argv)
 		{'k', "clockid", "CLOCK", "clock of the timestamps: monotonic, monotonic_raw, realtime, boottime, tai", CLI_CALL, o, set_clock},
 
 		{0, "Side-band records", NULL, NULL, CLI_SECTION},
-		{0, "switch-events", NULL, "each context switch (default with a hardware trace, and for all CPUs in a container)", CLI_CALL, &o->with_switches, set_tristate, true},
+		{0, "switch-events", NULL, "each context switch (default with a hardware trace, and for all CPUs in a container)", CLI_CALL, &o->with_switches, event_args_tristate, true},
 		{0, "namespaces", NULL, "namespaces of each task", CLI_FLAG, &o->with_namespaces},
 		{0, "all-cgroups", NULL, "cgroups, and the cgroup of each sample", CLI_FLAG, &o->with_cgroups},
 		{0, "no-bpf-event", NULL, "do not record loads of BPF programs", CLI_FLAG, &o->no_bpf_events},
@@ -300,7 +248,7 @@ static int parse(struct record_args *r, int argc, char **argv)
 		{0, "tail-synthesize", NULL, "describe running tasks at the end of the file", CLI_FLAG, &o->is_tail_synthesize},
 
 		{0, "Other options", NULL, NULL, CLI_SECTION},
-		{'m', "mmap-pages", "DATA[,AUX]", "buffer per CPU, in pages or as a size such as 4M", CLI_CALL, o, set_pages},
+		{'m', "mmap-pages", "DATA[,AUX]", "buffer per CPU, in pages or as a size such as 4M", CLI_CALL, o, event_args_pages},
 		{0, "no-buffering", NULL, "wake up for each sample", CLI_FLAG, &o->is_unbuffered},
 		{'r', "realtime", "PRIORITY", "collect with this SCHED_FIFO priority", CLI_STRING, &r->priority},
 		{0, "dry-run", NULL, "check the options and exit", CLI_FLAG, &r->is_dry_run},
