@@ -379,6 +379,17 @@ enum clew_err analyze_begin(struct analyze *a, const struct ana_consumer *consum
 	return begin(a, consumer, false, diag);
 }
 
+enum clew_err analyze_settle(struct analyze *a)
+{
+	enum clew_err err = ana_queue_wait(a->queue);
+
+	ana_cache_reset(&a->cache);
+	ana_queue_set_epoch(a->queue, a->cache.epoch);
+	ana_stacks_free(a->stacks);
+	a->stacks = NULL;
+	return err;
+}
+
 enum clew_err analyze_step(struct analyze *a, struct clew_diag *diag)
 {
 	struct clew_diag why = {0};

@@ -468,7 +468,13 @@ enum clew_err analyze_begin(struct analyze *a, const struct ana_consumer *consum
 /** @return CLEW_OK; CLEW_END: all was read, also of a file that was cut; else as analyze_run(). */
 enum clew_err analyze_step(struct analyze *a, struct clew_diag *diag);
 
-/** After the run. */
+/**
+ * Between steps: call the consumer with all that has come, and begin a new epoch without any
+ * location, chain or symbol of the one before, so that dso_store_trim() may be called next.
+ */
+enum clew_err analyze_settle(struct analyze *a);
+
+/** After the run; between steps, the counts of records so far. */
 const struct ana_summary *analyze_summary(const struct analyze *a);
 
 void analyze_free(struct analyze *a);

@@ -112,6 +112,21 @@ const struct dso_build_id *dso_build_id(const struct dso *d);
  */
 const struct dso_sym *dso_find_sym(struct dso *d, uint64_t rel);
 
+/** It is in use, for dso_store_trim(). */
+void dso_touch(const struct dso *d);
+
+/**
+ * Unload what was read of user files, least recently touched first, until the budget that the store
+ * was made with has at most @p keep_bytes in use; what is asked for again is read again. So is
+ * perf-PID.map where a symbol was missing, and what there was no room for. All dso_sym, dso_line
+ * and code bytes of the store end here.
+ * @return how many files.
+ */
+size_t dso_store_trim(struct dso_store *s, uint64_t keep_bytes);
+
+/** Bytes that only dso_store_free() frees. */
+uint64_t dso_store_kept_bytes(const struct dso_store *s);
+
 /**
  * Source lines for @p rel: [0] is the innermost inlined function, the last entry the containing
  * function itself.

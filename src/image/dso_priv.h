@@ -45,8 +45,9 @@ struct dso {
 	struct dso_store *store;
 	uint32_t id, pid, guest;
 	enum dso_kind kind;
-	uint8_t where;  /* enum dso_where */
-	bool has_asked; /* load was tried */
+	uint8_t where;   /* enum dso_where */
+	bool has_asked;  /* load was tried */
+	bool has_missed; /* an address without a symbol since then */
 	bool has_asked_code;
 	char *path, *short_name;
 	struct dso_build_id build_id; /* the recording's */
@@ -67,6 +68,7 @@ struct dso {
 	struct map_u64 found; /* number of a symbol -> struct dso_sym * */
 	struct dso_lines *lines;
 	struct dso_jit_lines *jit_lines;
+	uint64_t touched_at;       /* number of dso_touch(), 0: never */
 	struct dso *older_jitdump; /* of the same process */
 	/* Of several names of one file the first has what was read of it: dso_owner(). */
 	struct dso *same; /* NULL: it is itself the owner, or was never asked */
@@ -93,6 +95,7 @@ struct dso_store {
 	struct budget_account named; /* what is known of files before they are asked for anything */
 	struct map_u64 mapped;       /* the same -> how many mappings of it are charged as one */
 	uint32_t nr_tries;           /* of dso_file_open_mapped() */
+	uint64_t nr_touched;
 };
 
 /* dso_paths.c: where the symbols of a user file may lie, in the order in which they are tried. */

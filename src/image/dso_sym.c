@@ -75,6 +75,7 @@ static const struct dso_sym *sym_in_table(struct dso *d, const struct sym_table 
 	const struct sym *s = sym_table_find(t, addr);
 	const struct dso_sym *seen;
 
+	d->has_missed |= !s;
 	if (!s || (d->kernel && s->module != d->module))
 		return NULL;
 	seen = seen_sym(d, (uint64_t)(s - t->syms));

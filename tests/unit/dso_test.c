@@ -566,6 +566,76 @@ static void test_no_memory(void)
 	CHECK(nr > 10, "every allocation may fail");
 }
 
+/* Least recently touched first, and no more than is needed. */
+static void test_trim(void)
+{
+	static const uint8_t ids[3][20] = {
+		{0xac, 1},
+                {0xac, 2},
+                {0xac, 3}
+        };
+	/* clang-format off */
+	static const struct shape shapes[] = {
+		{.path = "/bin/trim_a", .name = "in_a", .id = ids[0]},
+		{.path = "/bin/trim_b", .name = "in_b", .id = ids[1]},
+		{.path = "/bin/trim_c", .name = "in_c", .id = ids[2]},
+	};
+	/* clang-format on */
+	struct budget budget = {.limit = 1 << 20};
+	struct dso_store_opts opts = {.symfs = test_dir, .budget = &budget};
+	struct dso_store *s = dso_store_new(&opts);
+	struct dso *d[3];
+	uint64_t all, named;
+
+	for (int i = 0; i < 3; i++) {
+		write_elf(&shapes[i]);
+		d[i] = get(s, DSO_USER, shapes[i].path, shapes[i].id);
+	}
+	named = budget.used;
+	for (int i = 0; i < 3; i++)
+		CHECK_STR(name_at(d[i], TEXT_OFFSET), shapes[i].name, "read");
+	all = budget.used;
+	dso_touch(d[1]);
+	dso_touch(d[2]);
+	dso_touch(d[0]);
+	CHECK(dso_store_trim(s, all) == 0 && dso_symbol_file(d[1]),
+	      "all are kept while there is room");
+	CHECK(dso_store_trim(s, all - 1) == 1 && !dso_symbol_file(d[1]) && dso_symbol_file(d[2]) &&
+		      dso_symbol_file(d[0]) && budget.used < all,
+	      "what was touched longest ago goes first");
+	CHECK_STR(name_at(d[1], TEXT_OFFSET), "in_b", "and is read again");
+	CHECK(budget.used == all, "at the same cost: %llu", (unsigned long long)budget.used);
+	CHECK(dso_store_trim(s, 0) == 3 && budget.used == named, "or all of them");
+	CHECK_STR(name_at(d[2], TEXT_OFFSET), "in_c", "which come back, too");
+	CHECK(dso_store_kept_bytes(s) > 0, "what stays is counted");
+	dso_store_free(s);
+	CHECK(!budget.used, "nothing is left in the end");
+}
+
+static void put_map(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	CHECK(f && fputs(text, f) >= 0 && !fclose(f), "a perf map");
+}
+
+static void test_trim_map(void)
+{
+	struct dso_key key = {.kind = DSO_JIT, .path = "/tmp/perf-4000005.map", .pid = 4000005};
+	struct dso_store *s = dso_store_new(NULL);
+	struct dso *d = dso_store_get(s, &key);
+
+	put_map(key.path, "1000 40 first\n");
+	CHECK_STR(name_at(d, 0x1010), "first", "its function");
+	CHECK(dso_store_trim(s, UINT64_MAX) == 0, "nothing was missing");
+	put_map(key.path, "1000 40 first\n2000 40 second\n");
+	CHECK(!name_at(d, 0x2010), "one that was made since is missing");
+	CHECK(dso_store_trim(s, UINT64_MAX) == 1, "so the map is read again");
+	CHECK_STR(name_at(d, 0x2010), "second", "and has it");
+	dso_store_free(s);
+	unlink(key.path);
+}
+
 int main(void)
 {
 	test_dir_make("dso-test");
@@ -581,6 +651,8 @@ int main(void)
 	test_perf_map();
 	test_large_map();
 	test_map_over_budget();
+	test_trim();
+	test_trim_map();
 	test_map_of_another_user();
 	test_jitdump();
 	test_many_jitdumps();
