@@ -123,8 +123,8 @@ static void remember(struct report_feed *f, const struct ana_event *e, uint32_t 
 	f->last_cpu = e->cpu;
 }
 
-/* @p nr: of the sort keys, and one more, so that number 0, the empty text, stays unused. */
-static uint32_t add_key(struct report_feed *f, const uint64_t *values, size_t nr, const char *comm)
+/* One value more than there are keys, so that number 0, the empty text, stays unused. */
+uint32_t feed_add_key(struct report_feed *f, const uint64_t *values, size_t nr, const char *comm)
 {
 	uint32_t key = intern_add(&f->tuples, (const char *)values, nr * sizeof(*values));
 
@@ -157,7 +157,7 @@ static uint32_t other_key(struct report_feed *f)
 			     : report_key_is_text(k)   ? text
 						       : UINT32_MAX;
 	}
-	return f->other_key = add_key(f, values, nr + 1, who_not_kept);
+	return f->other_key = feed_add_key(f, values, nr + 1, who_not_kept);
 }
 
 /* INTERN_FAILED: not interned yet. */
@@ -182,7 +182,7 @@ static uint32_t next_key(struct report_feed *f, const struct ana_event *e,
 		return REPORT_NONE;
 	key = known_key(f, values, nr, feed_comm(e));
 	if (key == INTERN_FAILED)
-		key = feed_take_key(f, sizeof(values)) ? add_key(f, values, nr, feed_comm(e))
+		key = feed_take_key(f, sizeof(values)) ? feed_add_key(f, values, nr, feed_comm(e))
 						       : other_key(f);
 	if (key != REPORT_NONE)
 		remember(f, e, key);

@@ -80,6 +80,7 @@ void report_feed_free(struct report_feed *f)
 	intern_done(&f->texts);
 	intern_done(&f->tuples);
 	map_u64_done(&f->text_of);
+	feed_carried_free(f->carried);
 	feed_ends_done(&f->ends);
 	feed_ops_done(&f->ops);
 	map_u64_done(&f->namespace_of);
@@ -93,7 +94,7 @@ void report_feed_free(struct report_feed *f)
 	mem_free(f);
 }
 
-static struct report_event *event_of(struct report_feed *f, const struct perf_evsel *evsel)
+struct report_event *feed_event_of(struct report_feed *f, const struct perf_evsel *evsel)
 {
 	while (f->events.nr <= evsel->index) {
 		if (!vec_push(&f->events, (struct report_event){0}))
@@ -160,7 +161,7 @@ static enum clew_err take(struct report_feed *f, struct report_event *ev, const 
 
 static enum clew_err take_sample(struct report_feed *f, const struct ana_event *e)
 {
-	struct report_event *ev = event_of(f, e->evsel);
+	struct report_event *ev = feed_event_of(f, e->evsel);
 
 	if (!ev)
 		return CLEW_NO_MEMORY;
@@ -173,7 +174,7 @@ static enum clew_err take_sample(struct report_feed *f, const struct ana_event *
 
 static enum clew_err take_lost(struct report_feed *f, const struct ana_event *e)
 {
-	struct report_event *ev = event_of(f, e->evsel);
+	struct report_event *ev = feed_event_of(f, e->evsel);
 
 	if (!ev)
 		return CLEW_NO_MEMORY;

@@ -68,6 +68,26 @@ void report_feed_free(struct report_feed *f);
 /** To be an ana_consumer's batch(), with the feed as its ctx. */
 enum clew_err report_feed_batch(void *feed, const struct ana_batch *b);
 
+/** How a feed is made of another. */
+struct report_carry {
+	double factor;         /* of its counts, at most 1 */
+	double min_share;      /* of an event's period: functions with less are omitted, */
+	double min_path_share; /* and call paths */
+	const struct perf_evlist *events; /* by index, in place of those it is of; borrowed for the
+					     life of @p to */
+};
+
+/**
+ * Before report_feed_finish() of @p to, add what @p from has counted; its own names are copied, so
+ * that it and the symbols of its recording may go. Both with the same options, by samples: neither
+ * branches nor operations. @p from is only read. CLEW_NO_MEMORY.
+ */
+enum clew_err report_feed_carry(struct report_feed *to, const struct report_feed *from,
+				const struct report_carry *how);
+
+/** Its files are in use: dso_touch(). */
+void report_feed_touch(const struct report_feed *f);
+
 /** After the run: number groups, rank names, sort. Everything below is valid after it. */
 enum clew_err report_feed_finish(struct report_feed *f);
 

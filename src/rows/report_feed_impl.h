@@ -126,10 +126,11 @@ struct report_feed {
 	struct report_pass pass;
 	struct {
 		VEC(struct report_event);
-	} events;               /* by index of the evsel */
-	struct intern texts;    /* thread names, cgroups */
-	struct intern tuples;   /* values of the sample keys -> key number */
-	struct map_u64 text_of; /* pointer -> text number */
+	} events;                     /* by index of the evsel */
+	struct intern texts;          /* thread names, cgroups */
+	struct intern tuples;         /* values of the sample keys -> key number */
+	struct map_u64 text_of;       /* pointer -> text number */
+	struct feed_carried *carried; /* names of feeds that it is made of; NULL: none */
 	struct feed_ends ends;
 	struct feed_ops ops;
 	struct map_u64 namespace_of; /* inode of the PID namespace by pid */
@@ -153,6 +154,14 @@ struct report_feed {
 	const char *last_comm;
 	bool has_last, is_plain_key; /* plain: made of nothing but what last_ holds */
 };
+
+/* --- feed_carry.c --- */
+struct feed_carried;
+void feed_carried_free(struct feed_carried *c);
+
+/* --- report_feed.c --- */
+/** The counts of an event, made if missing. NULL: no memory. */
+struct report_event *feed_event_of(struct report_feed *f, const struct perf_evsel *evsel);
 
 /* --- feed_paths.c: from samples to nodes of the tree --- */
 bool feed_memo_grow(struct feed_memo *m, size_t want);
@@ -220,6 +229,9 @@ uint32_t feed_who_value(struct report_feed *f, const struct ana_event *e, enum r
 /* --- feed_keys.c --- */
 /** @p b: NULL: of an event that is none. @return REPORT_NONE when memory is short. */
 uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct feed_branch *b);
+/** The key of these values of the sort keys that are none of frames, in their order, and one value
+ * more (0). @p comm: NULL: unknown. REPORT_NONE: no memory. */
+uint32_t feed_add_key(struct report_feed *f, const uint64_t *values, size_t nr, const char *comm);
 enum clew_err feed_rank_keys(struct report_feed *f);
 uint64_t feed_key_value(const struct report_feed *f, uint32_t key, enum report_key k);
 /** Append the text of one of the sample's properties. */
