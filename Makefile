@@ -35,6 +35,10 @@ fuzz:
 	@tools/setup.sh build check
 	@CHECK=fuzz FUZZ_SECONDS=$${FUZZ_SECONDS:-600} tools/check.sh
 
+# Memory of `clew top` over a minute of new code and threads, with its default bound (make check: some seconds, with a small one).
+check-top: all
+	@tests/cli/top_test.py $(BUILD)/clew $(BUILD)/tests/top_spin $(BUILD)/tests/top_churn $(BUILD)/tests/libtop_library.so --minute
+
 bench: all
 	@bench/run.py
 
@@ -124,4 +128,4 @@ format:
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz build-deb
 
-.PHONY: all setup demo check quick fuzz bench bench-html truth truth-sets truth-pt truth-pt-sets truth-who truth-x86 damage damage-random deb check-deb check-vm check-vm-own check-vm-arm64 install format clean
+.PHONY: all setup demo check check-top quick fuzz bench bench-html truth truth-sets truth-pt truth-pt-sets truth-who truth-x86 damage damage-random deb check-deb check-vm check-vm-own check-vm-arm64 install format clean

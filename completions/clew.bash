@@ -16,9 +16,9 @@ _clew()
 		local i file=perf.data
 		for ((i = 2; i < COMP_CWORD; i++)); do [[ ${COMP_WORDS[i]} == -i ]] && file=${COMP_WORDS[i + 1]}; done
 		mapfile -t COMPREPLY < <(compgen -W "$(clew report -i "$file" -q -s sym --no-children -g none -t '|' 2> /dev/null | sed -n 's/^ *[0-9.]*%|\[.\] \([^ ]*\)$/\1/p')" -- "$cur")
-	elif [[ $command =~ ^(record|stat)$ && $prev == -e ]]; then
+	elif [[ $command =~ ^(record|stat|top)$ && $prev == -e ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(clew list 2> /dev/null | sed -n 's/^  \([^ ]*\).*/\1/p')" -- "$cur")
-	elif [[ $command =~ ^(record|stat)$ ]]; then
+	elif [[ $command =~ ^(record|stat|top)$ ]]; then
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")

@@ -9,6 +9,7 @@
 /* In the order a new user meets them. */
 static const struct cli_entry commands[] = {
 	{"record",   "record a command or running tasks",                             cmd_record  },
+	{"top",      "show where the time goes, as it goes",                          cmd_top     },
 	{"stat",     "count events of a command, running tasks or the machine",       cmd_stat    },
 	{"report",   "show where the time of a recording was spent",                  cmd_report  },
 	{"view",     "look at a recording in a browser",                              cmd_view    },
@@ -63,7 +64,6 @@ static const struct {
 	{"test",          "'make check' in clew's sources runs its tests"                                       },
 	{"timechart",
 	 "'clew record -e 'sched:*,power:*' -a' records these events, 'clew script --json' prints them"         },
-	{"top",           "'clew record -a -g -- sleep 10 && clew report' shows ten seconds of the machine"     },
 };
 
 void cli_commands_begin(void)

@@ -20,7 +20,7 @@ enum {
 };
 static const double default_share = 0.005; /* of call graph branches: 0.5 % */
 
-static int refuse_key(const char *option, const char *word, size_t len)
+int report_args_refuse_key(const char *option, const char *word, size_t len)
 {
 	if (report_sort_is_perf_key(word, len))
 		cli_error("%s: '%.*s' is a key of perf report that clew report does not have",
@@ -38,7 +38,7 @@ static int take_keys(struct report_args *a, const char *option, const char *keys
 
 	a->is_sorted |= *keys != '+';
 	if (report_sort_parse(&a->keys, keys, &bad, &len) != CLEW_OK)
-		return refuse_key(option, bad, len);
+		return report_args_refuse_key(option, bad, len);
 	return 0;
 }
 
@@ -96,7 +96,7 @@ static int set_fields(void *to, const char *arg, bool is_negated)
 			a->has_children = true;
 		} else if (!is_word(arg, len, "overhead") && len) {
 			if (used + len + 2 > sizeof(keys))
-				return refuse_key("--fields", arg, len);
+				return report_args_refuse_key("--fields", arg, len);
 			if (used)
 				keys[used++] = ',';
 			memcpy(keys + used, arg, len);

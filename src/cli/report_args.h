@@ -61,6 +61,9 @@ int report_args_set_max_stack(void *args, const char *arg, bool is_negated);
 /** Make feed.sort of the default keys and the asked ones. */
 void report_args_set_sort(struct report_args *a, bool is_by_branch);
 
+/** An unknown sort key, with those there are. @return CLI_USAGE. */
+int report_args_refuse_key(const char *option, const char *word, size_t len);
+
 /* clang-format off */
 #define REPORT_MAX_SAMPLES_OPTION(a)                                                                \
 	{0, "max-samples", "N", "of a page: merge samples of a kind in bins of time if there are more (default 4000000)", \

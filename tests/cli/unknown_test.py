@@ -18,7 +18,7 @@ work = tempfile.mkdtemp()
 # Those of perf 6.1 and what came since that are not clew's.
 OF_PERF = (
     "archive bench buildid-cache buildid-list c2c config daemon data ftrace iostat kallsyms kmem kvm kwork lock mem probe sched "
-    "test timechart top"
+    "test timechart"
 ).split()
 
 
