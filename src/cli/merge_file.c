@@ -88,10 +88,10 @@ static enum clew_err run(struct pass *p, const struct perf_input *in, struct cle
 	return err;
 }
 
-enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct merge_file *ret,
-			    struct clew_diag *diag)
+static enum clew_err merge_to(const struct perf_input *in, const char *to, bool is_watched,
+			      struct merge_file *ret, struct clew_diag *diag)
 {
-	struct pass p = {.result = ret};
+	struct pass p = {.result = ret, .signal_fd = -1};
 	enum clew_err err;
 	int os_err = os_output_create(&p.out, to);
 
@@ -105,12 +105,25 @@ enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct 
 		return CLEW_INVALID;
 	}
 	ret->created = p.out.created;
-	p.signal_fd = os_signal_open();
+	if (is_watched)
+		p.signal_fd = os_signal_open();
 	err = run(&p, in, diag);
 	if (err != CLEW_OK)
 		merge_file_undo(to, ret);
 	stop_watching(&p);
 	return err;
+}
+
+enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct merge_file *ret,
+			    struct clew_diag *diag)
+{
+	return merge_to(in, to, true, ret, diag);
+}
+
+enum clew_err merge_file_to_unwatched(const struct perf_input *in, const char *to,
+				      struct merge_file *ret, struct clew_diag *diag)
+{
+	return merge_to(in, to, false, ret, diag);
 }
 
 void merge_file_undo(const char *to, const struct merge_file *m)

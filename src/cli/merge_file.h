@@ -23,6 +23,10 @@ struct merge_file {
 enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct merge_file *ret,
 			    struct clew_diag *diag);
 
+/** The same without a look at signals, which are another thread's. */
+enum clew_err merge_file_to_unwatched(const struct perf_input *in, const char *to,
+				      struct merge_file *ret, struct clew_diag *diag);
+
 /** Remove the file that merge_file_to() made, and restore the previous one. */
 void merge_file_undo(const char *to, const struct merge_file *m);
 

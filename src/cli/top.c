@@ -9,6 +9,7 @@
 #include "cli/common/terminal_text.h"
 #include "cli/event_args.h"
 #include "cli/top_args.h"
+#include "cli/tui_top.h"
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "os/thread.h"
@@ -23,11 +24,21 @@ struct top_run {
 	struct clew_diag out_diag;
 	enum clew_err draw_err;
 	uint64_t nr_shown;
+	struct os_lock *lock; /* guards what follows */
+	bool must_close;      /* the screen */
+	struct buf notes;     /* said while there is one, in lines */
+	bool has_screen;      /* it may be open */
 };
 
+/* With the screen, messages wait until it is closed. */
 static void say(void *ctx, enum rec_level level, const char *text)
 {
-	(void)ctx;
+	struct top_run *r = ctx;
+
+	if (r->has_screen) {
+		buf_printf(&r->notes, "%s\n", text);
+		return;
+	}
 	if (level == REC_WARNING)
 		cli_warn("%s", text);
 	else
@@ -64,6 +75,45 @@ static void draw_all(void *ctx)
 	top_stop(r->top);
 }
 
+static bool must_close(void *ctx)
+{
+	struct top_run *r = ctx;
+	bool must;
+
+	os_lock(r->lock);
+	must = r->must_close;
+	os_unlock(r->lock);
+	return must;
+}
+
+static void close_screen(struct top_run *r)
+{
+	os_lock(r->lock);
+	r->must_close = true;
+	os_unlock(r->lock);
+}
+
+static void show_screen(void *ctx)
+{
+	struct top_run *r = ctx;
+	const struct tui_top_input in = {
+		.top = r->top, .args = &r->args, .must_close = must_close, .ctx = r};
+
+	if (tui_top_show(&in) != CLI_OK)
+		r->draw_err = CLEW_INVALID;
+	top_stop(r->top);
+}
+
+static void put_notes(struct top_run *r)
+{
+	char *text = r->notes.nr ? (char *)(uintptr_t)buf_cstr(&r->notes) : NULL, *rest = NULL;
+
+	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
+	     line = strtok_r(NULL, "\n", &rest))
+		cli_note("%s", line);
+	buf_done(&r->notes);
+}
+
 static int fail_session(const struct rec_error *error, const struct rec_result *result)
 {
 	event_args_refuse(error);
@@ -75,6 +125,8 @@ static int status_of(struct top_run *r, const struct rec_result *result,
 {
 	if (r->draw_err == CLEW_STOPPED)
 		return CLI_OK;
+	if (r->draw_err == CLEW_INVALID) /* after a message */
+		return CLI_FAILED;
 	if (r->out_diag.code != CLEW_OK)
 		return cli_fail("standard output", &r->out_diag);
 	if (r->draw_err != CLEW_OK || diag->code != CLEW_OK) {
@@ -95,7 +147,9 @@ static int record(struct top_run *r, const struct rec_ui *ui)
 	struct clew_diag diag;
 	enum clew_err err;
 
-	if (!top_start(r->top) || !(drawer = os_thread_start(draw_all, r))) {
+	r->has_screen = r->args.output == TOP_SCREEN;
+	if (!top_start(r->top) ||
+	    !(drawer = os_thread_start(r->has_screen ? show_screen : draw_all, r))) {
 		top_stop(r->top);
 		top_finish(r->top, &diag);
 		cli_error("cannot start a thread");
@@ -104,8 +158,13 @@ static int record(struct top_run *r, const struct rec_ui *ui)
 	err = rec_session_run(&r->args.o, &r->args.events, ui, &result, &error);
 	if (err != CLEW_OK)
 		top_stop(r->top);
+	if (err != CLEW_OK || result.signal)
+		close_screen(r);
 	top_finish(r->top, &diag);
+	if (diag.code != CLEW_OK)
+		close_screen(r);
 	os_thread_join(drawer);
+	put_notes(r);
 	return err == CLEW_OK ? status_of(r, &result, &diag) : fail_session(&error, &result);
 }
 
@@ -123,7 +182,10 @@ static int run(struct top_run *r)
 	if (rec_settle_freq(o, &ui, &error) != CLEW_OK)
 		return event_args_refuse(&error);
 	r->top = top_new(&r->args.top, &err);
-	if (!r->top) {
+	r->lock = os_lock_new();
+	if (!r->top || !r->lock) {
+		top_free(r->top);
+		os_lock_free(r->lock);
 		cli_error("cannot start: %s", err ? strerror(err) : "out of memory");
 		return CLI_FAILED;
 	}
@@ -133,6 +195,7 @@ static int run(struct top_run *r)
 	o->switch_output = (struct rec_switch){.is_on = true, .on_signal = true};
 	status = record(r, &ui);
 	top_free(r->top);
+	os_lock_free(r->lock);
 	return status;
 }
 

@@ -8,8 +8,9 @@
 #include "cli/common/terminal_text.h"
 #include "cli/event_args.h"
 #include "cli/report_args.h"
+#include "cli/tui.h"
 
-enum { TEXT_ROWS = 40, DEFAULT_STACK = 127 };
+enum { TEXT_ROWS = 40, DEFAULT_STACK = 127, FIRST_NS = 300000000 };
 static const double default_graph_share = 0.005; /* of call graph branches: 0.5 % */
 
 bool top_parse_seconds(const char *text, uint64_t *ret_ns)
@@ -142,10 +143,6 @@ static int settle(struct top_args *a)
 		return CLI_USAGE;
 	}
 	a->output = a->is_json ? TOP_JSON : a->is_stdio ? TOP_STDIO : TOP_SCREEN;
-	if (a->output == TOP_SCREEN) {
-		cli_error("top needs --stdio or --json: it has no screen yet");
-		return CLI_USAGE;
-	}
 	if (!event_args_period(&a->o, a->count))
 		return CLI_USAGE;
 	if (a->o.is_store_stacks || a->o.keeps_deferred) {
@@ -157,9 +154,17 @@ static int settle(struct top_args *a)
 	if (!a->max_rows && a->output == TOP_STDIO)
 		a->max_rows = TEXT_ROWS;
 	a->style.select.max_rows = (size_t)a->max_rows;
+	if (a->output == TOP_SCREEN) {
+		a->top.first_ns = FIRST_NS;
+		a->top.keeps_history = true;
+	}
 	event_args_environment(&a->o, &a->cache_dir);
 	settle_rows(a);
 	settle_analysis(a);
+	if (a->output == TOP_SCREEN && tui_check("the screen of top") != CLI_OK) {
+		cli_hint("--stdio prints tables, --json objects");
+		return CLI_USAGE;
+	}
 	return a->color ? cli_check_color(a->color) : -1;
 }
 
@@ -212,6 +217,7 @@ static int parse(struct top_args *a, int argc, char **argv)
 		{0, "force", NULL, "perf maps of other users, too", CLI_FLAG, &a->in.is_forced},
 
 		{0, "Output", NULL, NULL, CLI_SECTION},
+		{0, "color", NULL, "colours where output has some (default); --no-color: none, as with NO_COLOR in the environment", CLI_FLAG, &a->has_color},
 		{0, "stdio", NULL, "print a table at each refresh", CLI_FLAG, &a->is_stdio},
 		{0, "json", NULL, "print one JSON object per line at each refresh", CLI_FLAG, &a->is_json},
 		{0, "stdio-color", "WHEN", "always, never or auto (on a terminal)", CLI_STRING, &a->color},
@@ -252,7 +258,7 @@ int top_args_parse(struct top_args *a, int argc, char **argv)
 	struct rec_options *o = &a->o;
 	int first, status;
 
-	a->has_children = true;
+	a->has_children = a->has_color = true;
 	a->top.refresh_ns = 2000000000;
 	a->top.max_bytes = TOP_DEFAULT_BYTES;
 	a->top.feed.max_stack = a->style.table.graph.max_depth = DEFAULT_STACK;

@@ -18,7 +18,7 @@ struct top_args {
 	struct report_sort keys; /* of -s; top.feed.sort is made of them */
 	bool is_sorted;          /* they replace the default ones; else follow them */
 	enum top_output output;
-	bool is_stdio, is_json, is_quiet, no_color, has_children;
+	bool is_stdio, is_json, is_quiet, has_color, has_children;
 	uint64_t max_refreshes, max_rows; /* 0: no limit */
 	const char *count, *color;
 	struct buf cache_dir;

@@ -159,9 +159,19 @@ static const struct tui_key_text keys_of_trees[] = {
 };
 /* clang-format on */
 
-static void put_keys(struct buf *out, const struct tui_key_text *keys)
+/* Of the browser's own keys, is it one that the caller wants? */
+static bool is_taken(const struct tui_browser *b, int key)
 {
+	return b->s.taken && key > 0 && key < 0x80 && strchr(b->s.taken, key);
+}
+
+static void put_keys(const struct tui_browser *b, struct buf *out, const struct tui_key_text *keys)
+{
+	bool is_own = keys != b->s.keys;
+
 	for (; keys && keys->keys; keys++) {
+		if (is_own && !keys->keys[1] && is_taken(b, keys->keys[0]))
+			continue;
 		buf_field(out, keys->keys, -20);
 		buf_printf(out, " %s\n", keys->does);
 	}
@@ -171,9 +181,9 @@ static void help(struct tui_browser *b)
 {
 	clew_auto(buf_done) struct buf text = {0};
 
-	put_keys(&text, b->s.keys);
-	put_keys(&text, b->s.opens ? keys_of_trees : NULL);
-	put_keys(&text, keys_of_all);
+	put_keys(b, &text, b->s.keys);
+	put_keys(b, &text, b->s.opens ? keys_of_trees : NULL);
+	put_keys(b, &text, keys_of_all);
 	buf_printf(&text, "%-20s %s\n", "/",
 		   b->s.is_text ? "find a text" : "only rows with a text in their name, as typed");
 	tui_text(" Keys", text.data, text.nr);
@@ -278,6 +288,9 @@ static void ask_filter(struct tui_browser *b)
 static bool take_key(struct tui_browser *b, int key)
 {
 	size_t before = b->at;
+
+	if (is_taken(b, key))
+		return false;
 
 	switch (key) {
 	case '+':

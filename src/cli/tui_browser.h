@@ -52,8 +52,9 @@ struct tui_source {
 	void (*closed)(void *ctx, uint64_t node, struct buf *out);
 	const char *hints;               /* for the last line: the most useful keys */
 	const struct tui_key_text *keys; /* the caller's, for the help; ends with NULL */
-	const char *rows;                /* "rows": what the last line counts */
-	bool is_text; /* '/' finds a line, and hides none; rows begin at the first column */
+	const char *taken; /* of the browser's own keys: these are the caller's, too. NULL: none */
+	const char *rows;  /* "rows": what the last line counts */
+	bool is_text;      /* '/' finds a line, and hides none; rows begin at the first column */
 };
 
 struct tui_browser;

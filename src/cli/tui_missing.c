@@ -4,6 +4,7 @@
 #include "cli/tui_annotate.h"
 #include "cli/tui_diff.h"
 #include "cli/tui_report.h"
+#include "cli/tui_top.h"
 
 /* In place of the tui_ files, in a build without ncurses: tui_check() rejects the option, so that
  * the others are not called. */
@@ -61,4 +62,10 @@ bool tui_report_goes_back(struct tui_report *t)
 {
 	(void)t;
 	return false;
+}
+
+int tui_top_show(const struct tui_top_input *in)
+{
+	(void)in;
+	return CLI_FAILED;
 }

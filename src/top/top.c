@@ -31,6 +31,8 @@ struct top *top_new(const struct top_opts *opts, int *ret_errno)
 	t->control_read = t->control_write = -1;
 	t->lock = os_lock_new();
 	t->stream = top_stream_new(top_stream_bytes(opts), wake, t);
+	if (t->stream && opts->keeps_history)
+		top_stream_keep(t->stream, top_stream_bytes(opts));
 	err = os_pipe(&t->control_read, &t->control_write);
 	if (t->lock && t->stream && !err) {
 		snprintf(t->control, sizeof(t->control), "fd:%d", t->control_read);
@@ -156,6 +158,17 @@ void top_set_zeroed(struct top *t, bool is_zeroed)
 void top_pause(struct top *t, bool is_paused)
 {
 	top_send(t, is_paused ? "disable\n" : "enable\n");
+}
+
+static void request_stream(void *ctx)
+{
+	top_send(ctx, "snapshot\n");
+}
+
+bool top_save(struct top *t, struct buf *ret)
+{
+	return top_stream_save(t->stream, TOP_SAVED_SECONDS * 1000000000ull, request_stream, t,
+			       ret);
 }
 
 enum clew_err top_finish(struct top *t, struct clew_diag *diag)

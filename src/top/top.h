@@ -31,8 +31,9 @@ struct top_opts {
 	struct report_feed_opts feed; /* budget is set here; texts are borrowed */
 	uint64_t max_bytes; /* at least TOP_MIN_BYTES: what all of it may take; half of that is for
 			       symbols */
-	uint64_t refresh_ns;
-	bool is_zeroed; /* nothing is left of earlier refreshes */
+	uint64_t refresh_ns, first_ns; /* between refreshes; to the first one, 0: the same */
+	bool keeps_history;            /* for top_save() */
+	bool is_zeroed;                /* nothing is left of earlier refreshes */
 };
 
 /** What one refresh shows: only read, by any thread; feed by one thread at a time, as
@@ -46,8 +47,7 @@ struct top_view {
 	uint64_t by_level[TOP_NR_LEVELS]; /* samples of the interval */
 	uint64_t cpu_ns, all_cpu_ns;      /* that this process used */
 	uint64_t stream;                  /* which analysis it is of, from 1 */
-	bool is_last;
-	unsigned int nr_users; /* top.c's own */
+	unsigned int nr_users;            /* top.c's own */
 };
 
 /** @return NULL: memory is short, or *ret_errno. */
@@ -70,6 +70,13 @@ void top_stop(struct top *t);
 void top_set_refresh(struct top *t, uint64_t ns);
 void top_set_zeroed(struct top *t, bool is_zeroed);
 void top_pause(struct top *t, bool is_paused);
+
+/**
+ * Append the last TOP_SAVED_SECONDS, or what there is room for, as a recording from a pipe. Also
+ * where the recording has ended. @return false: there is nothing, or memory is short.
+ */
+enum { TOP_SAVED_SECONDS = 10 };
+bool top_save(struct top *t, struct buf *ret);
 
 /** The recording has ended: what is left makes the last view. Waits for the analysis; the views
  * can still be taken. @return CLEW_OK; what ended the analysis early. */

@@ -9,7 +9,7 @@ enum { MAX_NODES = 1 << 18 };
 /* Parts of max_bytes, in 64ths. The rest is the program itself, and what is free between its
  * parts. */
 enum {
-	STREAM_PART = 4,
+	STREAM_PART = 4, /* and as much for what top_save() keeps */
 	CACHE_PART = 3,
 	SYMBOLS_PART = 32,
 	SYMBOLS_HIGH_PART = 26, /* at a refresh: above it symbols are unloaded, */
@@ -171,7 +171,7 @@ static enum clew_err replace_live(struct top *t)
 	return new_feed(t, &t->a.live);
 }
 
-static enum clew_err refresh(struct top *t, bool is_last)
+static enum clew_err refresh(struct top *t)
 {
 	struct top_view *v;
 	enum clew_err err;
@@ -180,7 +180,6 @@ static enum clew_err refresh(struct top *t, bool is_last)
 	os_lock(t->lock);
 	is_zeroed = t->is_zeroed;
 	os_unlock(t->lock);
-	t->a.next.is_last = is_last;
 	err = make_view(t, is_zeroed, &v);
 	if (err != CLEW_OK)
 		return err;
@@ -217,6 +216,8 @@ static void schedule(struct top *t)
 	os_lock(t->lock);
 	ns = t->refresh_ns;
 	os_unlock(t->lock);
+	if (!t->a.shown && t->opts.first_ns && t->opts.first_ns < ns)
+		ns = t->opts.first_ns;
 	top_stream_mark_at(t->stream, os_clock_ns() + ns);
 }
 
@@ -229,7 +230,7 @@ static enum clew_err on_mark(struct top *t)
 		err = take_events(t);
 	if (err == CLEW_OK && top_is_taken(t)) {
 		report_feed_touch(t->a.live);
-		err = refresh(t, false);
+		err = refresh(t);
 		trim_symbols(t);
 	}
 	if (err == CLEW_OK && !t->a.is_switching && has_grown(t)) {
@@ -325,7 +326,7 @@ static enum clew_err read_streams(struct top *t)
 		err = err == CLEW_OK ? closed : err;
 	}
 	if (err == CLEW_OK && t->a.time_at && (t->a.next.samples || !t->a.shown))
-		err = refresh(t, true);
+		err = refresh(t);
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include "os/clock.h"
 #include "os/thread.h"
 #include "perfdata/perf_abi.h"
+#include "top/top_history.h"
 
 enum { BLOCK_BYTES = 256 << 10 };
 #define NS_PER_MS 1000000ull
@@ -25,6 +26,7 @@ struct top_stream {
 	void *wake_ctx;
 	struct block *first, *last, *spare;
 	uint64_t written, read; /* bytes since the beginning */
+	struct top_history history;
 	struct {
 		VEC(uint64_t);
 	} begins; /* of streams that the reader has not reached: how much was written before them */
@@ -60,6 +62,7 @@ void top_stream_free(struct top_stream *s)
 		s->first = next;
 	}
 	mem_free(s->spare);
+	top_history_done(&s->history);
 	vec_done(&s->begins);
 	os_lock_free(s->lock);
 	mem_free(s);
@@ -103,6 +106,7 @@ static bool append(struct top_stream *s, const uint8_t *data, size_t size)
 
 static enum clew_err write_locked(struct top_stream *s, const void *data, size_t size)
 {
+	top_history_add(&s->history, data, size);
 	while (s->written - s->read > s->max_bytes && !s->is_dropped)
 		os_lock_wait(s->lock);
 	if (s->is_dropped)
@@ -129,6 +133,7 @@ static void sink_begin(void *ctx)
 	struct top_stream *s = ctx;
 
 	os_lock(s->lock);
+	top_history_begin(&s->history);
 	s->is_failed |= !vec_push(&s->begins, s->written);
 	os_lock_wake_all(s->lock);
 	os_unlock(s->lock);
@@ -141,6 +146,7 @@ static void sink_round(void *ctx)
 	struct top_stream *s = ctx;
 
 	os_lock(s->lock);
+	top_history_round(&s->history, os_clock_ns());
 	if (s->wants_mark) {
 		s->wants_mark = false;
 		s->is_failed |= write_locked(s, &mark, sizeof(mark)) != CLEW_OK;
@@ -272,6 +278,33 @@ bool top_stream_next(struct top_stream *s)
 	is_there = is_there && available(s);
 	os_unlock(s->lock);
 	return is_there;
+}
+
+void top_stream_keep(struct top_stream *s, uint64_t max_bytes)
+{
+	s->history.max_bytes = max_bytes;
+}
+
+bool top_stream_save(struct top_stream *s, uint64_t window_ns, void (*request)(void *ctx),
+		     void *ctx, struct buf *ret)
+{
+	uint64_t now, nr;
+	bool is_kept;
+
+	os_lock(s->lock);
+	nr = s->history.nr_starts;
+	os_unlock(s->lock);
+	request(ctx);
+	os_lock(s->lock);
+	while (s->history.max_bytes && s->history.nr_starts == nr && !s->is_closed &&
+	       !s->is_dropped)
+		os_lock_wait(s->lock);
+	now = os_clock_ns();
+	is_kept = s->history.max_bytes && !s->history.is_in_start;
+	if (is_kept)
+		top_history_copy(&s->history, now > window_ns ? now - window_ns : 0, ret);
+	os_unlock(s->lock);
+	return is_kept && !ret->is_failed;
 }
 
 void top_stream_close(struct top_stream *s)

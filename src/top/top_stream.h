@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "record/plan/rec_sink.h"
 
 /*
@@ -20,6 +21,9 @@ struct top_stream;
 struct top_stream *top_stream_new(uint64_t max_bytes, void (*wake)(void *ctx), void *ctx);
 void top_stream_free(struct top_stream *s);
 
+/** From here on keep the newest @p max_bytes, for top_stream_save(). Before anything is written. */
+void top_stream_keep(struct top_stream *s, uint64_t max_bytes);
+
 /** The recorder's end; borrows @p s. */
 struct rec_sink top_stream_sink(struct top_stream *s);
 
@@ -33,6 +37,14 @@ bool top_stream_next(struct top_stream *s);
 /** A mark comes at @p at_ns of os_clock_ns(), or as soon after it as the rings are read. Another
  * call replaces it. Reader's thread. */
 void top_stream_mark_at(struct top_stream *s, uint64_t at_ns);
+
+/**
+ * Append the last @p window_ns as a recording from a pipe, with the tasks and mappings of now:
+ * waits until the recorder has begun another stream, which the caller requests by @p request. Any
+ * thread. @return false: nothing is kept, or all has ended; or memory is short.
+ */
+bool top_stream_save(struct top_stream *s, uint64_t window_ns, void (*request)(void *ctx),
+		     void *ctx, struct buf *ret);
 
 /** Nothing more will be written: what is there is read, then all ends. Any thread. */
 void top_stream_close(struct top_stream *s);

@@ -3,6 +3,7 @@
 """Usage: top_test.py CLEW SPIN CHURN LIBRARY [--minute]: `clew top`, live: SPIN is top_spin, CHURN top_churn, LIBRARY its library. Tables and objects
 of a known program, what is lost while the analyzer stands still, and memory that does not grow with new code and threads. --minute: only that, for a
 minute with the default bound. TAP."""
+import fcntl
 import json
 import os
 import re
@@ -16,6 +17,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import check, done, skip, skip_all
 
 CLEW, SPIN, CHURN, LIBRARY = map(os.path.abspath, sys.argv[1:5])
+F_SETPIPE_SZ = 1031
 PATIENCE = 240  # seconds, for what takes few on a quiet machine
 DIR = tempfile.mkdtemp(prefix="clew-top-")
 
@@ -45,6 +47,12 @@ def resident(pid):
     """In KiB."""
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
         return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+
+
+def ran(pid):
+    """In user space, in 10 ms."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        return int(f.read().rpartition(")")[2].split()[11])
 
 
 def until(condition):
@@ -135,13 +143,9 @@ def test_lost():
     with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii") as f:
         child = f.read().split()[0]
 
-    def ran():
-        with open(f"/proc/{child}/stat", encoding="ascii") as f:
-            return int(f.read().rpartition(")")[2].split()[11])
-
     p.send_signal(signal.SIGSTOP)
-    start = ran()
-    ok = until(lambda: ran() > start + 60)  # of 10 ms: some 3000 samples
+    start = ran(child)
+    ok = until(lambda: ran(child) > start + 60)  # of 10 ms: some 3000 samples
     p.send_signal(signal.SIGCONT)
     lost = after = 0
     while ok and not lost and after < 100:
@@ -156,12 +160,31 @@ def test_lost():
         with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii") as c:
             child = c.read().split()[0]
         p.send_signal(signal.SIGSTOP)
-        start = ran()
-        ok = until(lambda: ran() > start + 60)
+        start = ran(child)
+        ok = until(lambda: ran(child) > start + 60)
         p.send_signal(signal.SIGCONT)
         check(ok and until(lambda: re.search(r", [1-9]\d* lost", open(f.name, encoding="utf-8").read())), "and the text says so", f.read()[:300])
         p.send_signal(signal.SIGTERM)
         p.wait(timeout=PATIENCE)
+
+
+def test_slow_reader():
+    """No ring is read late because of one: the next refresh has all that came meanwhile."""
+    p = subprocess.Popen([CLEW, "top", "--json", "-d", "0.1", "-m", "8M", "--", SPIN], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1)
+    fcntl.fcntl(p.stdout, F_SETPIPE_SZ, 4096)
+    found = [json.loads(p.stdout.readline())]
+    with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii") as f:
+        child = f.read().split()[0]
+    start = ran(child)
+    until(lambda: ran(child) > start + 150)
+    while len(found) < 1000 and found[-1]["seconds"] < 0.5:
+        found.append(json.loads(p.stdout.readline()))
+    found.append(json.loads(p.stdout.readline()))
+    p.send_signal(signal.SIGTERM)
+    p.communicate(timeout=PATIENCE)
+    last = found[-1]
+    check(last["all_lost"] == 0 and sum(o["samples"] for o in found) == last["all_samples"] and max(o["seconds"] for o in found) >= 0.5,
+          "a reader that stands still delays a refresh, and nothing is lost", last)
 
 
 def churn(options, is_enough):
@@ -226,5 +249,6 @@ test_text()
 test_ends()
 test_refused()
 test_lost()
+test_slow_reader()
 test_memory()
 done()

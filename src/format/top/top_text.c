@@ -25,15 +25,39 @@ double top_percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-void top_put_head(struct buf *out, const struct top_view *v)
+static void put_lost(struct buf *out, const struct top_view *v)
 {
-	uint64_t nr = v->samples;
-	double seconds = (double)v->interval_ns / 1e9;
-
-	buf_printf(out, "%.0f samples/s, %llu lost", seconds > 0 ? (double)nr / seconds : 0,
-		   (unsigned long long)v->lost);
+	buf_printf(out, "%llu lost", (unsigned long long)v->lost);
 	if (v->all_lost != v->lost)
 		buf_printf(out, " (%llu in all)", (unsigned long long)v->all_lost);
+}
+
+static double per_second(const struct top_view *v)
+{
+	return v->interval_ns ? (double)v->samples * 1e9 / (double)v->interval_ns : 0;
+}
+
+static void put_short_head(struct buf *out, const struct top_view *v)
+{
+	buf_printf(out, "%.0f/s, ", per_second(v));
+	put_lost(out, v);
+	buf_printf(out, ", k %.1f u %.1f g %.1f %%, clew %.1f %%",
+		   top_percent(v->by_level[TOP_KERNEL], v->samples),
+		   top_percent(v->by_level[TOP_USER], v->samples),
+		   top_percent(v->by_level[TOP_GUEST], v->samples),
+		   top_percent(v->cpu_ns, v->interval_ns));
+}
+
+void top_put_head(struct buf *out, const struct top_view *v, bool is_short)
+{
+	uint64_t nr = v->samples;
+
+	if (is_short) {
+		put_short_head(out, v);
+		return;
+	}
+	buf_printf(out, "%.0f samples/s, ", per_second(v));
+	put_lost(out, v);
 	buf_printf(out, ", kernel %.1f %%, user %.1f %%, guest %.1f %%",
 		   top_percent(v->by_level[TOP_KERNEL], nr), top_percent(v->by_level[TOP_USER], nr),
 		   top_percent(v->by_level[TOP_GUEST], nr));
@@ -70,7 +94,7 @@ enum clew_err top_text(const struct top_view *v, const struct top_style *style,
 	enum clew_err err;
 
 	buf_printf(&head, "# clew top, refresh %llu: ", (unsigned long long)v->number);
-	top_put_head(&head, v);
+	top_put_head(&head, v, false);
 	buf_str(&head, "\n#\n");
 	err = put_buf(sink, &head);
 	for (size_t i = 0; i < report_feed_nr_events(v->feed) && err == CLEW_OK; i++) {

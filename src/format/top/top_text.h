@@ -19,8 +19,9 @@ struct top_style {
 enum clew_err top_table_make(const struct top_view *v, size_t i, const struct top_style *style,
 			     struct report_table *ret);
 
-/** Append one line: samples per second, what was lost, shares of the levels, our own CPU time. */
-void top_put_head(struct buf *out, const struct top_view *v);
+/** Append one line: samples per second, what was lost, shares of the levels, our own CPU time.
+ * @p is_short: for a narrow screen. */
+void top_put_head(struct buf *out, const struct top_view *v, bool is_short);
 
 /** The line, and a table for each event. CLEW_NO_MEMORY, or what the sink says. */
 enum clew_err top_text(const struct top_view *v, const struct top_style *style,

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/hash.h"
+#include "cli/common/message.h"
+#include "cli/common/terminal_text.h"
+#include "cli/tui.h"
+#include "cli/tui_top_impl.h"
+
+/* A node: a row's index, or a line's kind + 1 above a graph node's. */
+enum { KIND_SHIFT = 32, GAP = 2, POLL_MS = 100 };
+
+static bool is_row(uint64_t node)
+{
+	return !(node >> KIND_SHIFT);
+}
+
+static struct report_line_node line_of(uint64_t node)
+{
+	return (struct report_line_node){(uint32_t)node,
+					 (enum report_line_kind)((node >> KIND_SHIFT) - 1)};
+}
+
+static uint64_t node_of(struct report_line_node n)
+{
+	return ((uint64_t)n.kind + 1) << KIND_SHIFT | n.node;
+}
+
+uint32_t tui_top_frame_of(const struct tui_top *t, uint64_t node)
+{
+	return is_row(node) ? report_feed_row_frame(t->view->feed, &t->table.rows.rows.data[node])
+			    : t->table.graphs.nodes.data[line_of(node).node].frame;
+}
+
+uint64_t tui_top_self_of(const struct tui_top *t, uint64_t node)
+{
+	return is_row(node)
+		     ? report_row_value(&t->table.rows, &t->table.rows.rows.data[node], 0)->self
+		     : t->table.graphs.nodes.data[line_of(node).node].self;
+}
+
+/* --- the browser's source --- */
+
+static bool children(void *ctx, bool is_top, uint64_t node, struct tui_nodes *ret)
+{
+	struct tui_top *t = ctx;
+	struct report_line_nodes below = {0};
+	bool ok = true;
+
+	for (size_t i = 0; is_top && i < t->table.nr_shown && ok; i++)
+		ok = vec_push(ret, i);
+	if (is_top || !t->lines)
+		return ok;
+	ok = is_row(node) ? report_lines_below_row(t->lines, (size_t)node, &below)
+			  : report_lines_below_node(t->lines, line_of(node), &below);
+	vec_for_each (&below, n)
+		ok = ok && vec_push(ret, node_of(*n));
+	vec_done(&below);
+	return ok;
+}
+
+static bool opens(void *ctx, uint64_t node)
+{
+	const struct tui_top *t = ctx;
+
+	return is_row(node) ? report_lines_row_opens(t->lines, (size_t)node)
+			    : report_lines_node_opens(t->lines, line_of(node));
+}
+
+/* The gap before the first column is the browser's, which has its signs there. */
+static void fit(struct tui_top *t, size_t columns)
+{
+	if (t->columns != columns)
+		report_lines_set_columns(t->lines, columns ? columns + GAP : 0);
+	t->columns = columns;
+	buf_clear(&t->text);
+}
+
+static void take_text(struct tui_top *t, struct buf *out)
+{
+	if (t->text.nr > GAP)
+		buf_add(out, t->text.data + GAP, t->text.nr - GAP);
+}
+
+static bool line(void *ctx, uint64_t node, size_t columns, struct buf *out)
+{
+	struct tui_top *t = ctx;
+	bool is_cut;
+
+	if (!is_row(node))
+		return report_lines_node(t->lines, line_of(node), columns, out);
+	fit(t, columns);
+	is_cut = report_lines_row(t->lines, (size_t)node, &t->text);
+	take_text(t, out);
+	return is_cut;
+}
+
+static void row_name(const struct tui_top *t, uint64_t node, bool is_whole, struct buf *out)
+{
+	const struct report_row *row = &t->table.rows.rows.data[node];
+	const struct report_sort *s = report_feed_sort(t->view->feed);
+
+	if (!is_whole && report_sort_has(s, REPORT_SYM)) {
+		report_feed_row_text(t->view->feed, row, REPORT_SYM, out);
+		return;
+	}
+	for (size_t i = 0; i < s->nr; i++) {
+		buf_str(out, i ? "  " : "");
+		report_feed_row_text(t->view->feed, row, s->keys[i], out);
+	}
+}
+
+static void name(void *ctx, uint64_t node, bool is_whole, struct buf *out)
+{
+	struct tui_top *t = ctx;
+
+	if (is_row(node))
+		row_name(t, node, is_whole, out);
+	else if (line_of(node).kind != REPORT_LINE_MORE)
+		report_feed_frame_name(t->view->feed, tui_top_frame_of(t, node), out);
+}
+
+/* Numbers are those of one view; names stay. */
+static uint64_t identity(void *ctx, uint64_t node)
+{
+	struct tui_top *t = ctx;
+	uint64_t h;
+
+	buf_clear(&t->text);
+	name(t, node, true, &t->text);
+	h = hash_bytes(t->text.data, t->text.nr);
+	return is_row(node) ? h : hash_two(h, node >> KIND_SHIFT);
+}
+
+static const char *state_of(const struct tui_top *t)
+{
+	return t->is_ended ? "  [ended]" : t->is_paused ? "  [stopped]" : "";
+}
+
+static void head(void *ctx, size_t columns, struct buf *out)
+{
+	struct tui_top *t = ctx;
+	const struct report_event *ev = t->table.nr_events ? t->table.events[0] : NULL;
+
+	for (int is_short = 0; is_short < 2; is_short++) {
+		buf_clear(&t->text);
+		buf_char(&t->text, ' ');
+		if (ev) {
+			escape_str(&t->text, ev->evsel->name);
+			buf_str(&t->text, ": ");
+		}
+		top_put_head(&t->text, t->view, is_short);
+		buf_str(&t->text, state_of(t));
+		if (tui_text_columns(t->text.data, t->text.nr) <= columns)
+			break;
+	}
+	if (t->browser && *tui_browser_filter(t->browser)) {
+		buf_str(&t->text, "  filter: ");
+		escape_str(&t->text, tui_browser_filter(t->browser));
+	}
+	buf_add(out, t->text.data, t->text.nr);
+}
+
+static void titles(void *ctx, size_t columns, struct buf *out)
+{
+	struct tui_top *t = ctx;
+
+	if (!t->lines)
+		return;
+	fit(t, columns);
+	report_lines_titles(t->lines, &t->text);
+	take_text(t, out);
+}
+
+static void nothing(void *ctx, struct buf *out)
+{
+	const struct tui_top *t = ctx;
+
+	if (t->table.rows.rows.nr)
+		buf_str(out, "No row is left: Esc undoes the filter, K, U, f and L hide rows.\n");
+	else
+		buf_str(out, "No samples yet.\n");
+}
+
+/* --- tables --- */
+
+static void drop_table(struct tui_top *t)
+{
+	report_lines_free(t->lines);
+	t->lines = NULL;
+	report_table_done(&t->table);
+	t->columns = 0;
+}
+
+/* The one that is shown, or at first the first one with samples. */
+static bool find_event(struct tui_top *t)
+{
+	size_t nr = report_feed_nr_events(t->view->feed);
+
+	for (size_t i = 0; i < nr && !t->has_event; i++) {
+		t->has_event = report_feed_event(t->view->feed, i)->nr;
+		t->event = i;
+	}
+	return t->event < nr && report_feed_event(t->view->feed, t->event)->evsel;
+}
+
+enum clew_err tui_top_make(struct tui_top *t)
+{
+	struct report_text_opts text = t->style.text;
+	enum clew_err err;
+
+	drop_table(t);
+	if (!find_event(t))
+		return CLEW_OK;
+	err = top_table_make(t->view, t->event, &t->style, &t->table);
+	if (err != CLEW_OK)
+		return err;
+	text.by_total = t->style.table.by_total && t->table.events[0]->has_chains;
+	text.is_colored = true; /* the screen knows whether it has colours */
+	text.columns = 0;
+	text.keeps_ends = true;
+	return report_lines_new(&t->lines, t->view->feed, &t->table, &text);
+}
+
+/* --- life --- */
+
+static void show_newer(struct tui_top *t)
+{
+	bool is_end;
+	struct top_view *v = top_wait(t->in.top, NULL, 0, &is_end);
+
+	t->is_ended |= is_end;
+	if (!v)
+		return;
+	drop_table(t); /* it is of the old one's feed */
+	top_release(t->in.top, t->view);
+	t->view = v;
+	if (tui_top_make(t) != CLEW_OK)
+		tui_browser_say(t->browser, "out of memory");
+	tui_browser_refresh(t->browser);
+}
+
+static const struct tui_source source = {
+	.children = children,
+	.opens = opens,
+	.line = line,
+	.name = name,
+	.identity = identity,
+	.head = head,
+	.titles = titles,
+	.nothing = nothing,
+	.hints = "h help  + open  a annotate  / filter  Z stop  q leave",
+	.keys = tui_top_keys,
+	.taken = tui_top_taken,
+	.rows = "rows",
+};
+
+bool tui_top_open(struct tui_top *t)
+{
+	return tui_open(t->has_colors) == CLI_OK;
+}
+
+void tui_top_close(struct tui_top *t)
+{
+	(void)t;
+	tui_close();
+}
+
+static bool may_go_on(const struct tui_top *t)
+{
+	uint64_t max = t->in.args->max_refreshes;
+
+	return !t->in.must_close(t->in.ctx) && !(max && t->view->number > max);
+}
+
+static void run(struct tui_top *t)
+{
+	int key = TUI_TIMEOUT;
+
+	while (may_go_on(t) && (key == TUI_TIMEOUT || tui_top_key(t, key))) {
+		show_newer(t);
+		key = tui_browser_run(t->browser, POLL_MS);
+	}
+}
+
+static int show(struct tui_top *t)
+{
+	struct tui_source s = source;
+
+	s.ctx = t;
+	if (tui_top_make(t) != CLEW_OK || !tui_top_open(t))
+		return CLI_FAILED;
+	t->browser = tui_browser_new(&s);
+	if (t->browser)
+		run(t);
+	tui_browser_free(t->browser);
+	tui_top_close(t);
+	return t->browser ? CLI_OK : CLI_FAILED;
+}
+
+int tui_top_show(const struct tui_top_input *in)
+{
+	struct tui_top t = {.in = *in,
+			    .style = in->args->style,
+			    .refresh_ns = in->args->top.refresh_ns,
+			    .is_zeroed = in->args->top.is_zeroed,
+			    .has_colors = tui_is_colored(!in->args->has_color)};
+	bool is_end = false;
+	int status = CLI_OK;
+
+	t.style.text.cut_mark = cli_cut_mark();
+	t.view = top_wait(in->top, NULL, -1, &is_end);
+	if (t.view) {
+		status = show(&t);
+		drop_table(&t);
+		top_release(in->top, t.view);
+	}
+	buf_done(&t.text);
+	return status;
+}
