@@ -16,6 +16,13 @@
 /* Of a stream that someone watches. */
 #define STREAM_AGE_NS (10 * 1000000000ull)
 
+static uint64_t max_age_ns(const struct ana_opts *o)
+{
+	if (!o->is_live)
+		return 0;
+	return o->max_wait_ns ? o->max_wait_ns : STREAM_AGE_NS;
+}
+
 enum clew_err ana_defer_start(struct analyze *a)
 {
 	struct ana_defer *d = &a->defer;
@@ -27,7 +34,7 @@ enum clew_err ana_defer_start(struct analyze *a)
 	if (!is_stream) {
 		err = ana_ahead_init(&d->ahead, a->file, &a->input, a->opts.is_mapped);
 	} else {
-		d->stitch = ana_stitch_new(&a->input, a->opts.is_live ? STREAM_AGE_NS : 0);
+		d->stitch = ana_stitch_new(&a->input, max_age_ns(&a->opts));
 		err = d->stitch ? CLEW_OK : CLEW_NO_MEMORY;
 	}
 	d->mode = is_stream ? ANA_DEFER_QUEUE : ANA_DEFER_AHEAD;

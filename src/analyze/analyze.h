@@ -337,6 +337,7 @@ struct ana_opts {
 	bool wants_hows;     /* how each of its frames was found; with wants_outcomes */
 	bool wants_who;      /* who ran, of each sample: ana_event.who */
 	bool is_live; /* a stream someone watches: nothing waits for ever, see STREAM_AGE_NS */
+	uint64_t max_wait_ns; /* of such a stream: for a user stack, in place of that; 0: that */
 	/* For text that has to equal perf's: keep an exec'ed process's old maps
 	 * (who_keep_maps_over_exec()), and no running kernel where the recording has no kernel map.
 	 */

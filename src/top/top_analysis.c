@@ -5,6 +5,9 @@
 #include "top/top_impl.h"
 
 enum { MAX_NODES = 1 << 18 };
+/* A task that was preempted returns to user mode, and gives its stack, when it runs again: until
+ * then all later samples wait, too. */
+#define STACK_WAIT_NS 1000000000ull
 
 /* Parts of max_bytes, in 64ths. The rest is the program itself, and what is free between its
  * parts. */
@@ -258,6 +261,7 @@ static enum clew_err open_stream(struct top *t)
 	o.dsos = t->a.dsos;
 	o.cache_bytes = part(t, CACHE_PART);
 	o.is_live = true;
+	o.max_wait_ns = STACK_WAIT_NS;
 	t->a.state_base = t->a.nr_marks = 0;
 	t->a.is_switching = false;
 	t->a.next.stream++;
