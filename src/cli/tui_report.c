@@ -161,8 +161,10 @@ int tui_report_browse(struct tui_report *t, const struct tui_report_input *in)
 		return CLI_FAILED;
 	}
 	status = tui_open(tui_is_colored(!t->parsed->has_color));
-	if (status != CLI_OK)
+	if (status != CLI_OK) {
+		drop_table(t); /* before what was read ends */
 		return status;
+	}
 	t->browser = tui_browser_new(&s);
 	if (t->browser)
 		run(t);

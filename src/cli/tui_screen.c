@@ -83,7 +83,7 @@ static bool guard(void)
 		return false;
 	for (size_t i = 0; i < sizeof(leave) / sizeof(*leave); i++)
 		add_capability(&bytes, leave[i]);
-	del_curterm(cur_term); /* curses reads its own */
+	del_curterm(cur_term); /* newterm() makes its own */
 	return !bytes.is_failed && !os_terminal_guard(STDOUT_FILENO, bytes.data, bytes.nr);
 }
 
