@@ -51,8 +51,10 @@ static void print_licenses(void)
 
 static int print_version(int argc, char **argv)
 {
-	printf("clew %s\n", clew_version());
-	if (argc > 2 && !strcmp(argv[2], "--licenses"))
+	const char *word = argc > 2 ? argv[2] : "";
+
+	printf(strcmp(word, "--json") ? "clew %s\n" : "{\"version\":\"%s\"}\n", clew_version());
+	if (!strcmp(word, "--licenses"))
 		print_licenses();
 	return CLI_OK;
 }

@@ -113,6 +113,8 @@ def many():
 
 
 def licenses():
+    run = subprocess.run([CLEW, "version", "--json"], capture_output=True, text=True, check=False)
+    tap.check(list(json.loads(run.stdout)) == ["version"], "version --json", run.stdout)
     run = subprocess.run([CLEW, "--version", "--licenses"], capture_output=True, text=True, check=False)
     names = [line for line in run.stdout.splitlines() if line.startswith("d3-")]
     tap.check(run.returncode == 0 and len(names) == 12 and "LGPL-2.1-or-later" in run.stdout and "Apache License" in run.stdout, "--version --licenses: those of 12 packages, and our own", names)
