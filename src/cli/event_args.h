@@ -36,6 +36,19 @@ int event_args_no_inherit(void *to, const char *arg, bool is_negated);
 /** Options that only perf has: rejected, never ignored. @p to: the sentence. */
 int event_args_unsupported(void *to, const char *arg, bool is_negated);
 
+/* clang-format off */
+/** Rows of what is watched; @p o: a struct rec_options; @p tids_help: whether children of threads
+ * are watched, too, differs. */
+#define EVENT_TARGET_OPTIONS(o, tids_help)                                                                           \
+	{0, "Target", NULL, NULL, CLI_SECTION},                                                               \
+	{'a', "all-cpus", NULL, "everything on all CPUs (default without a command)", CLI_FLAG, &(o)->is_system_wide}, \
+	{'C', "cpu", "CPUS", "everything on these CPUs, such as 0-3,8", CLI_STRING, &(o)->cpus},              \
+	{'p', "pid", "PIDS", "running processes (comma list)", CLI_STRING, &(o)->pids},                       \
+	{'t', "tid", "TIDS", tids_help, CLI_STRING, &(o)->tids},                                                \
+	{'u', "uid", "USER", "running processes of a user, by name or number", CLI_STRING, &(o)->user},       \
+	{'G', "cgroup", "NAMES", "only tasks in these cgroups, one per event; needs -a or -C", CLI_STRING, &(o)->cgroups}
+/* clang-format on */
+
 #define ONLY_IN_PERF(short_name, name, arg, sentence)                                        \
  {                                                                                           \
   short_name, name, arg, NULL, CLI_CALL, (void *)(uintptr_t)sentence, event_args_unsupported \

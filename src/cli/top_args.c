@@ -182,13 +182,7 @@ static int parse(struct top_args *a, int argc, char **argv)
 		{0, "all-user", NULL, "count all events in user space only", CLI_FLAG, &o->is_all_user},
 		{0, "all-kernel", NULL, "count all events in the kernel only", CLI_FLAG, &o->is_all_kernel},
 
-		{0, "Target", NULL, NULL, CLI_SECTION},
-		{'a', "all-cpus", NULL, "everything on all CPUs (default without a command)", CLI_FLAG, &o->is_system_wide},
-		{'C', "cpu", "CPUS", "everything on these CPUs, such as 0-3,8", CLI_STRING, &o->cpus},
-		{'p', "pid", "PIDS", "running processes (comma list)", CLI_STRING, &o->pids},
-		{'t', "tid", "TIDS", "running threads (comma list), without their children", CLI_STRING, &o->tids},
-		{'u', "uid", "USER", "running processes of a user, by name or number", CLI_STRING, &o->user},
-		{'G', "cgroup", "NAMES", "only tasks in these cgroups, one per event; needs -a or -C", CLI_STRING, &o->cgroups},
+		EVENT_TARGET_OPTIONS(o, "running threads (comma list), without their children"),
 		{'i', "no-inherit", NULL, "do not record children", CLI_CALL, &o->inherit, event_args_no_inherit},
 
 		{0, "Refreshes", NULL, NULL, CLI_SECTION},
