@@ -100,7 +100,7 @@ static void accept_all(struct serving *v, int fd)
 	}
 }
 
-/* A reload says goodbye first, and asks for the page again. */
+/* A reload asks for the page again, then says goodbye, then loads, then says hello. */
 static void note(struct serving *v, enum page_http_answer answer)
 {
 	if (answer == PAGE_HTTP_HELLO)
@@ -112,6 +112,16 @@ static void note(struct serving *v, enum page_http_answer answer)
 	v->nr_open -= v->nr_open > 0;
 	if (!v->nr_open)
 		v->leave_at_ns = os_clock_ns() + LEAVE_SECONDS * second_ns;
+}
+
+/* What is loaded now says hello when it is complete. */
+static bool is_loaded(const struct serving *v)
+{
+	for (size_t i = 0; i < MAX_CLIENTS; i++) {
+		if (v->clients[i].fd >= 0 && v->clients[i].is_page)
+			return true;
+	}
+	return false;
 }
 
 static void judge(struct serving *v, struct client *c)
@@ -156,6 +166,8 @@ static void write_some(struct serving *v, struct client *c)
 		c->nr_out += (size_t)n;
 		c->since_ns = os_clock_ns();
 	}
+	if (c->nr_out == all && c->is_page && v->leave_at_ns)
+		v->leave_at_ns = os_clock_ns() + LEAVE_SECONDS * second_ns;
 	if (n < 0 || c->nr_out == all)
 		drop(c);
 }
@@ -190,7 +202,7 @@ static bool is_ended(const struct serving *v)
 		if (s != SIGCHLD && s != SIGUSR2)
 			return true;
 	}
-	return v->leave_at_ns && os_clock_ns() >= v->leave_at_ns;
+	return v->leave_at_ns && os_clock_ns() >= v->leave_at_ns && !is_loaded(v);
 }
 
 static int serve(struct serving *v)

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
@@ -114,6 +115,28 @@ def ends(recording):
     return v
 
 
+def reloads(recording, page_bytes):
+    """A browser says goodbye when the page comes again, and hello when all of it is there."""
+    v = View(recording, "--no-open")
+    v.ask(f"/{v.token}/hello", method="POST")
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)  # so that the kernel holds little of the page
+    s.connect(("127.0.0.1", v.port))
+    s.sendall(f"GET /{v.token}/ HTTP/1.1\r\nHost: 127.0.0.1:{v.port}\r\n\r\n".encode())
+    got = s.recv(1024)
+    v.ask(f"/{v.token}/goodbye", method="POST")
+    for _ in range(12):
+        time.sleep(1)
+        got += s.recv(1024)
+    while part := s.recv(65536):
+        got += part
+    s.close()
+    tap.check(len(got.partition(b"\r\n\r\n")[2]) == page_bytes, "a reload that takes more than ten seconds", (len(got), page_bytes))
+    v.ask(f"/{v.token}/hello", method="POST")
+    tap.check(v.end()[0] == 0, "and the page is there again")
+
+
 def prints(recording):
     v = View(recording, SSH_CONNECTION="10.1.2.3 50000 10.9.8.7 22", DISPLAY=":1")
     _, err = v.end()
@@ -170,6 +193,7 @@ def main():
     hostile(v)
     tap.check(v.end()[0] == 0, "Ctrl-C ends it")
     left = ends(recording)
+    reloads(recording, os.path.getsize(page) + len("; connect-src 'self'"))
     prints(recording)
     in_browser(recording)
     status, err = left.end(None)
