@@ -85,10 +85,12 @@ def sampled(work, nr=4000, seed=7):
     return write(work, "sampled.data", event, records, b"cpu-clock")
 
 
-def write(work, name, event, records, event_name):
+def write(work, name, events, records, names):
+    """One event and its name, or lists of them."""
+    events, names = (x if isinstance(x, list) else [x] for x in (events, names))
     path = os.path.join(work, name)
     with open(path, "wb") as f:
-        f.write(pm.perf_data([event], records, {12: pm.event_desc([event], [event_name])}))
+        f.write(pm.perf_data(events, records, {12: pm.event_desc(events, names)}))
     return path
 
 
@@ -103,6 +105,13 @@ def plain(work, name, flags, comms=(b"one",)):
     records = b"".join(pm.comm(event, 7 + i, c) + pm.mmap2(event, 7 + i, 0x400000, 0x1000, b"/nowhere/app") for i, c in enumerate(comms))
     records += b"".join(event.sample(0x400000 + 16 * (i % 5), pid=7 + i % len(comms), time=START + 1000 * i, chain=(pm.CONTEXT_USER, 0x400000 + 16 * (i % 5))) for i in range(60))
     return write(work, name, event, records, b"cpu-clock")
+
+
+def half_timeless(work):
+    """Samples of an event without times, then those of one that has them."""
+    timed, timeless = pm.Event(pm.IDENTIFIER | pm.IP | pm.TID | pm.TIME | pm.PERIOD), pm.Event(pm.IDENTIFIER | pm.IP | pm.TID | pm.PERIOD, ident=2)
+    records = b"".join((timeless if i < 20 else timed).sample(0x400000, time=START + 1000 * i) for i in range(60))
+    return write(work, "half.data", [timed, timeless], records, [b"cpu-clock", b"cycles"])
 
 
 # Of a thread: (ns after START, what happened).

@@ -167,6 +167,16 @@ def merged():
             tap.check(a.read() == b.read(), "the same bytes again")
 
 
+def half_timeless():
+    """What has no time comes first, at no distance."""
+    for name, options in (("half", ()), ("half-merged", ("--max-samples", "10"))):
+        head, c = unpack.unpack(page(page_data.half_timeless(WORK), name, *options)[0])
+        unpack.check(head, c)
+        events = unpack.of(head, c, "event")
+        nr = [sum(n for n, e in zip(unpack.of(head, c, "nr"), events) if e == k) for k in range(2)]
+        tap.check(sorted(nr) == [20, 40] and len(c["dt_wide"]) == 0 and sum(c["dt"]) <= 39000, name + ": samples without times beside others", (nr, len(c["dt_wide"]), list(c["dt"])))
+
+
 def rare():
     recording, nr = os.path.join(WORK, "rare.data"), 250_000
     page_data.many(PAGE_MAKE, WORK, recording, nr, 3000)
@@ -224,6 +234,7 @@ def main():
     licenses()
     intervals()
     merged()
+    half_timeless()
     rare()
     refusals(recording, WORK)
     damaged(recording, WORK)

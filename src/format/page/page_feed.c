@@ -163,6 +163,8 @@ enum clew_err page_rows_measure(struct page_feed *p)
 		p->nr = at;
 		for (size_t i = 0; i < n; i++, p->nr++) {
 			note_range(p, &p->rows[i]);
+			if (p->rows[i].time <= last)
+				continue; /* what has no time is before the first, at 0 */
 			note_gap(p, p->rows[i].time - last);
 			last = p->rows[i].time;
 		}
