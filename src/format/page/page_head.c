@@ -5,8 +5,6 @@
 #include "format/page/page_impl.h"
 #include "format/report/stats_text.h"
 
-enum { VERSION = 2 };
-
 static void put_columns(struct json_put *j, const struct page_columns *c)
 {
 	json_key(j, "columns");
@@ -185,7 +183,7 @@ enum clew_err page_head_put(struct buf *to, struct page_out *o, const struct pag
 
 	json_open(&j, '{');
 	json_put_string(&j, "format", "clew-page");
-	json_put_u64(&j, "version", VERSION);
+	json_put_u64(&j, "version", PAGE_VERSION);
 	json_put_string(&j, "title", opts->title);
 	json_put_string(&j, "cut", opts->cut);
 	json_put_bool(&j, "is_trace", opts->is_trace);

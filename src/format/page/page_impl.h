@@ -21,6 +21,7 @@ struct page_row {
 };
 
 enum {
+	PAGE_VERSION = 2, /* of the data */
 	PAGE_NONE = UINT32_MAX,
 	PAGE_WIDE = UINT32_MAX, /* a difference of times from here on is in a column of its own */
 	PAGE_MAX_COMMS = 8,     /* names kept of a thread */

@@ -3,7 +3,7 @@
 
 #include "format/page/page_impl.h"
 
-enum { VERSION = 2, START_BYTES = 12 };
+enum { START_BYTES = 12 };
 
 static enum clew_err put_start(struct page_out *o, const struct page_columns *c,
 			       const struct ana_summary *s, const struct page_opts *opts)
@@ -14,7 +14,7 @@ static enum clew_err put_start(struct page_out *o, const struct page_columns *c,
 	while ((START_BYTES + head.nr) % 8 && !head.is_failed)
 		buf_char(&head, ' '); /* columns stand at multiples of 8 */
 	buf_str(&start, "CLEW");
-	buf_le32(&start, VERSION);
+	buf_le32(&start, PAGE_VERSION);
 	buf_le32(&start, (uint32_t)head.nr);
 	if (head.is_failed || start.is_failed)
 		err = CLEW_NO_MEMORY;
