@@ -74,7 +74,7 @@ async function code_main(data) {
 		walk_rows(body);
 		for (const tr of $('side').querySelectorAll('tbody tr')) tr.classList.toggle('chosen', Number(tr.dataset.k) === k);
 		$('status').textContent = f.events.map((e) => (e.counts === 'executed' ? `${many(whole(f, f.events.indexOf(e)))} instructions executed` : `${samples(e.samples)} of ${clean(e.name)}`)).join(', ');
-		$('details').replaceChildren(el('span', {className: 'dim', textContent: `${clean(f.symbol)} in ${clean(f.dso)}: ${many(f.instructions.length)} instructions. Click a jump to follow it, b goes back, n to the next hot one.`}));
+		$('details').replaceChildren(el('span', {className: 'dim', textContent: `${clean(f.symbol)} in ${clean(f.dso)}: ${many(f.instructions.length)} instruction${f.instructions.length === 1 ? '' : 's'}. Click a jump to follow it, b goes back, n to the next hot one.`}));
 		hottest = f.instructions.map((n, i) => [whole(f, 0) ? weight_of(f, i, 0) : 0, n.address]).filter(([v]) => v).sort((a, b) => b[0] - a[0]);
 		at = -1;
 		next_hot(false);
