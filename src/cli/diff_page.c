@@ -6,8 +6,8 @@
 #include "cli/report_page.h"
 #include "os/output.h"
 
-static int make(const struct diff_args *a, const char *path, enum page_part part, struct buf *ret,
-		bool *ret_is_damaged)
+static int make(const struct diff_args *a, const char *path, enum page_part part,
+		struct report_diff_files *files, struct buf *ret, bool *ret_is_damaged)
 {
 	struct report_args r;
 	bool has_samples;
@@ -23,7 +23,7 @@ static int make(const struct diff_args *a, const char *path, enum page_part part
 	status = report_args_finish(&r);
 	if (status >= 0)
 		return status;
-	status = report_page_make(&r, part, ret, &has_samples);
+	status = report_page_make(&r, part, files, ret, &has_samples);
 	*ret_is_damaged |= status == CLI_FAILED && has_samples;
 	return has_samples ? CLI_OK : status;
 }
@@ -47,14 +47,16 @@ static int write_file(const char *path, const struct buf *page)
 
 int diff_page(const struct diff_args *a)
 {
+	struct report_diff_files files = {0};
 	struct buf page = {0};
 	bool is_damaged = false;
-	int status = make(a, a->paths[1], PAGE_FIRST, &page, &is_damaged);
+	int status = make(a, a->paths[1], PAGE_FIRST, &files, &page, &is_damaged);
 
 	if (status == CLI_OK)
-		status = make(a, a->paths[0], PAGE_SECOND, &page, &is_damaged);
+		status = make(a, a->paths[0], PAGE_SECOND, &files, &page, &is_damaged);
 	if (status == CLI_OK)
 		status = write_file(a->html, &page);
+	report_diff_files_done(&files);
 	buf_done(&page);
 	return status == CLI_OK && is_damaged ? CLI_FAILED : status;
 }

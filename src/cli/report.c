@@ -458,11 +458,11 @@ static int run_once(struct report_run *r)
 	return status;
 }
 
-int report_page_make(const struct report_args *a, enum page_part part, struct buf *ret,
-		     bool *ret_has_samples)
+int report_page_make(const struct report_args *a, enum page_part part,
+		     struct report_diff_files *files, struct buf *ret, bool *ret_has_samples)
 {
 	struct report_run r = {
-		.args = *a, .page = {.memory = ret, .part = part}
+		.args = *a, .page = {.memory = ret, .part = part, .files = files}
         };
 	int status = run_once(&r);
 

@@ -13,7 +13,8 @@ struct report_page {
 	struct os_output out;
 	struct buf *memory; /* in place of a file; borrowed */
 	enum page_part part;
-	int os_errno; /* of the file, negative */
+	struct report_diff_files *files; /* of both parts; borrowed */
+	int os_errno;                    /* of the file, negative */
 	bool is_open;
 };
 
@@ -34,10 +35,10 @@ int report_page_fail(const struct report_page *p, const struct report_args *a);
 /** Without @p is_kept the file is removed. */
 int report_page_close(struct report_page *p, const struct report_args *a, bool is_kept);
 
-/** report.c: all of it, into memory: what `clew view` shows, PAGE_WHOLE; or a part for `clew diff`.
- * @p ret_has_samples: also of a damaged recording. @return the exit status. */
-int report_page_make(const struct report_args *a, enum page_part part, struct buf *ret,
-		     bool *ret_has_samples);
+/** report.c: all of it, into memory: what `clew view` shows, PAGE_WHOLE; or a part for `clew diff`,
+ * with @p files. @p ret_has_samples: also of a damaged recording. @return the exit status. */
+int report_page_make(const struct report_args *a, enum page_part part,
+		     struct report_diff_files *files, struct buf *ret, bool *ret_has_samples);
 
 /** What stands around the data: made while building, of src/cli/page and third_party. */
 extern const struct page_frame report_page_frame;

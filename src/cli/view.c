@@ -161,7 +161,7 @@ int cmd_view(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	status = report_page_make(&v.report, PAGE_WHOLE, &page, &has_samples);
+	status = report_page_make(&v.report, PAGE_WHOLE, NULL, &page, &has_samples);
 	if (status == CLI_OK || has_samples) {
 		seen = view(&v, &page);
 		status = status == CLI_OK ? seen : status;

@@ -3,8 +3,6 @@
 
 #include "rows/report_feed_impl.h"
 
-static const char unresolved[] = "[unresolved]";
-
 void diff_feed_init(struct diff_feed *d, const struct diff_feed_opts *opts, uint32_t nr_inputs)
 {
 	*d = (struct diff_feed){.opts = *opts, .nr_inputs = nr_inputs};
@@ -108,13 +106,9 @@ struct taking {
 
 static const char *file_of(struct taking *t, uint32_t frame)
 {
-	const struct dso *dso = t->f->frames.all.data[frame].dso;
-	const struct dso_build_id *id = dso ? dso_build_id(dso) : NULL;
-
 	if (t->d->opts.is_exact)
-		return feed_dso_name(dso);
-	return report_diff_file(&t->d->files, id ? id->bytes : NULL, id ? id->size : 0,
-				feed_dso_name(dso));
+		return feed_dso_name(t->f->frames.all.data[frame].dso);
+	return report_feed_pair_file(t->f, frame, &t->d->files);
 }
 
 static void add_function(struct taking *t, const struct report_row *row, uint32_t frame)
@@ -128,10 +122,7 @@ static void add_function(struct taking *t, const struct report_row *row, uint32_
 	buf_char(&t->name, '[');
 	buf_char(&t->name, x.level);
 	buf_str(&t->name, "] ");
-	if (x.sym)
-		report_diff_function(&t->name, x.sym);
-	else
-		buf_str(&t->name, unresolved);
+	report_feed_pair_function(t->f, frame, &t->name);
 }
 
 static bool add_file(struct taking *t, uint32_t frame)

@@ -13,6 +13,26 @@ struct report_frame_text report_feed_frame(const struct report_feed *f, uint32_t
 	return t;
 }
 
+void report_feed_pair_function(const struct report_feed *f, uint32_t frame, struct buf *out)
+{
+	struct report_frame_text t = report_feed_frame(f, frame);
+
+	if (t.sym)
+		report_diff_function(out, t.sym);
+	else
+		buf_str(out, "[unresolved]");
+}
+
+const char *report_feed_pair_file(const struct report_feed *f, uint32_t frame,
+				  struct report_diff_files *files)
+{
+	const struct dso *dso = f->frames.all.data[frame].dso;
+	const struct dso_build_id *id = dso ? dso_build_id(dso) : NULL;
+
+	return report_diff_file(files, id ? id->bytes : NULL, id ? id->size : 0,
+				feed_dso_name(dso));
+}
+
 /* Is this the function that the frame is of? The last one is that of the symbol. */
 static bool is_of_frame(const struct feed_frame *x, const struct dso_line *l, bool is_last)
 {

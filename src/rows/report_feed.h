@@ -4,6 +4,7 @@
 
 #include "analyze/analyze.h"
 #include "base/buf.h"
+#include "report/report_diff_name.h"
 #include "report/report_graph.h"
 #include "rows/report_sort.h"
 
@@ -139,6 +140,13 @@ struct report_frame_text {
 	bool is_inlined;
 };
 struct report_frame_text report_feed_frame(const struct report_feed *f, uint32_t frame);
+
+/** Names by which a frame is compared with those of other recordings. @p out: its function's is
+ * appended. */
+void report_feed_pair_function(const struct report_feed *f, uint32_t frame, struct buf *out);
+/** As report_diff_file(). */
+const char *report_feed_pair_file(const struct report_feed *f, uint32_t frame,
+				  struct report_diff_files *files);
 
 /** Where its function is declared, else its first line; after the run. @return false: unknown. */
 bool report_feed_frame_source(const struct report_feed *f, uint32_t frame, const char **ret_file,

@@ -22,11 +22,11 @@ def clew(*args):
 
 
 def recordings():
-    """Two of one program: the second has fewer samples, and not the last function."""
+    """Two of one program: the second has fewer samples, and a function of another name in each build."""
     made = []
-    for name, nr, seed in (("before", 4000, 7), ("after", 2500, 11)):
+    for name, nr, seed, clone in (("before", 4000, 7, ".isra.0"), ("after", 2500, 11, ".constprop.3")):
         os.makedirs(os.path.join(WORK, name), exist_ok=True)
-        os.rename(page_data.sampled(WORK, nr, seed), os.path.join(WORK, name, name + ".data"))
+        os.rename(page_data.sampled(os.path.join(WORK, name), nr, seed, clone), os.path.join(WORK, name, name + ".data"))
         made.append(os.path.join(WORK, name, name + ".data"))
     return made
 
@@ -63,6 +63,9 @@ def diff_numbers(b, path, first, second):
     tap.check(len(fills) == 2 and all(len(f) > 20 for f in fills) and {x.split("-")[2] for f in fills for x in f if "--delta-" in x} and all("delta" in x or "root" in x for f in fills for x in f), "two flame graphs, coloured by how shares changed", [len(f) for f in fills])
     b.js("document.querySelector('#view g.frame[aria-label^=f_0]').dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))")
     tap.check("before" in b.js("return document.getElementById('details').textContent"), "the details have both shares")
+    b.js("[...document.querySelectorAll('.compare tbody tr')].find((r) => r.textContent.includes('f_07')).click()")
+    text = b.js("return document.getElementById('details').textContent")
+    tap.check("f_07" in text and "total " in text and "total 0.00" not in text, "and those of a chosen row", text)
     for theme in ("light", "dark"):
         b.js("if (document.documentElement.dataset.theme !== '%s') document.getElementById('theme').click()" % theme)
         worst = b.js("""const css = getComputedStyle(document.documentElement), box = document.createElement('canvas').getContext('2d');

@@ -27,10 +27,11 @@ def functions(path):
     return [found[n] for n in sorted(found) if n.startswith("f_")]
 
 
-def program(work, nr=40):
-    """A library whose functions f_00... each have a few bytes."""
+def program(work, nr=40, clone=""):
+    """A library whose functions f_00... each have a few bytes; f_07 ends as a compiler's @clone does."""
     source = os.path.join(work, "p.c")
     with open(source, "w", encoding="ascii") as f:
+        f.write('int f_07(int x) __asm__("f_07%s");\n' % clone)
         f.writelines("int f_%02d(int x) { return x * %d + %d; }\n" % (i, i + 3, i) for i in range(nr))
     path = os.path.join(work, "libpage.so")
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-nostdlib", "-o", path, source], check=True)
@@ -52,8 +53,8 @@ def rounds(seed):
         yield x >> 33
 
 
-def sampled(work, nr=4000, seed=7):
-    path, at = program(work)
+def sampled(work, nr=4000, seed=7, clone=""):
+    path, at = program(work, clone=clone)
     event = Sampled(COMMON, config=0)
     r = rounds(seed)
     records = b"".join(pm.cgroup(event, g + 1, b"/slice-%d" % g + b"/inner" * (g == 2)) for g in range(3))

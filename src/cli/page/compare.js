@@ -1,15 +1,6 @@
 // `clew diff --html`: two recordings in one page, q before and p after. Frames and rows are coloured by how their share changed.
 const STEPS = 3, FULL_POINTS = 5; // percentage points of the strongest colour
 
-// Functions are the same without what compilers add to copies and parts, files by their base names: as `clew diff` has it.
-const plain_name = (name) => {
-	for (let last = ''; last !== name;) {
-		last = name;
-		name = name.replace(/(\.(constprop|isra|part|lto_priv|llvm)\.[0-9a-zA-Z]+|\.cold)$/, '');
-	}
-	return name;
-};
-
 // Is it more than the noise of sampling? Binomial errors of both, and half a sample of each.
 function is_significant(a, b, na, nb) {
 	if (!na || !nb) return false;
@@ -17,8 +8,8 @@ function is_significant(a, b, na, nb) {
 }
 
 function compare(p, q) {
-	const keys = new Map(), key_of = (x) => Array.from(x.name, (name, f) => {
-		const text = f ? (x.frame_kind[f] & 128 ? '[unresolved]' : plain_name(name)) + '\n' + short_path(x.file[f]) + '\n' + (x.kind[f]) : '';
+	const keys = new Map(), key_of = (x) => Array.from(x.pair, (name, f) => {
+		const text = f ? name + '\n' + x.pair_file[f] + '\n' + x.kind[f] : '';
 		if (!keys.has(text)) keys.set(text, keys.size);
 		return keys.get(text);
 	});
@@ -54,6 +45,7 @@ function compare(p, q) {
 		const n = (x === p ? d.np : d.nq).at[node];
 		return [part(d.nq.sums, n, d.cq.all), part(d.np.sums, n, d.cp.all)];
 	};
+	d.totals = (x, f) => [d.cq, d.cp].map((c) => c.all ? (c.by_key.get(x.key[f]) || {total: 0}).total / c.all : 0);
 	return d;
 }
 
@@ -66,10 +58,11 @@ function delta_color([before, after]) {
 const points = (d) => (d >= 0 ? '+' : '\u2212') + (100 * Math.abs(d)).toFixed(2);
 
 function compare_rows(d) {
+	const name_of = (x, f) => cut(x.pair[f], 400) + LEVELS[x.kind[f]].mark;
 	const rows = [];
 	for (const k of new Set([...d.cp.by_key.keys(), ...d.cq.by_key.keys()])) {
 		const a = d.cq.by_key.get(k), b = d.cp.by_key.get(k), from = a ? a.self / d.cq.all || 0 : 0, to = b ? b.self / d.cp.all || 0 : 0;
-		if (from || to) rows.push({name: b && b.self ? plain_name(d.p.name[b.f]) : plain_name(d.q.name[a.f]), file: b ? d.p.file[b.f] : d.q.file[a.f], kind: b ? d.p.kind[b.f] : d.q.kind[a.f], a: from, b: to, delta: to - from,
+		if (from || to) rows.push({name: name_of(...b ? [d.p, b.f] : [d.q, a.f]), file: b ? d.p.pair_file[b.f] : d.q.pair_file[a.f], a: from, b: to, delta: to - from,
 			is_new: !from, is_gone: !to, frame: b ? b.f : 0, is_real: is_significant(from, to, d.cq.nr, d.cp.nr)});
 	}
 	return rows.sort((x, y) => y.delta - x.delta || (x.name < y.name ? -1 : 1));
@@ -81,7 +74,7 @@ function compare_table(d, on) {
 		const text = r.is_new ? 'new' : r.is_gone ? 'gone' : (r.b / r.a).toFixed(2);
 		const tr = el('tr', {className: r.is_real ? '' : 'off', tabIndex: -1, onclick: () => r.frame && on.choose({frame: r.frame})}, share(r.a, 1), share(r.b, 1),
 			cell(points(r.delta), {className: 'number ' + (r.is_real ? r.delta > 0 ? 'worse' : 'better' : '')}), cell(r.is_real ? text : text + ' ~', {className: 'number'}),
-			el('td', {className: 'name', title: cut(r.name, 300)}, el('i', {className: 'dot ' + LEVELS[r.kind].css}), el('span', {textContent: r.name})), cell(r.file, {className: 'file'}));
+			el('td', {className: 'name', title: cut(r.name, 300), textContent: r.name}), cell(r.file, {className: 'file'}));
 		tr.setAttribute('aria-label', `${r.name}, ${percent(r.a, 1)} before, ${percent(r.b, 1)} after, ${points(r.delta)} points${r.is_real ? '' : ', may be noise'}`);
 		return tr;
 	}));
@@ -103,9 +96,9 @@ async function compare_main(p, q) {
 	$('title').textContent = cut(clean(q.title), 40) + ' \u2192 ' + cut(clean(p.title), 40);
 	without_filters();
 	const details = (x, node, f) => {
-		const [a, b] = node > 0 ? d.shares(x, node) : [0, 0];
-		$('details').replaceChildren(...(f ? [el('i', {className: 'dot ' + LEVELS[x.kind[f]].css}), el('b', {className: 'name', textContent: cut(x.name[f], 160)}), el('span', {className: 'dim', textContent: cut(x.file[f], 60)}),
-			el('span', {textContent: `here ${percent(a, 1)} before, ${percent(b, 1)} after: ${points(b - a)} points`})] : [el('span', {className: 'dim', textContent: 'Point at a function: its share before and after stands here.'})]));
+		const is_here = node > 0, [a, b] = is_here ? d.shares(x, node) : d.totals(x, f);
+		$('details').replaceChildren(...(f ? [el('b', {className: 'name', textContent: cut(x.name[f], 160)}), el('span', {className: 'dim', textContent: cut(x.file[f], 60)}),
+			el('span', {textContent: `${is_here ? 'here' : 'total'} ${percent(a, 1)} before, ${percent(b, 1)} after: ${points(b - a)} points`})] : [el('span', {className: 'dim', textContent: 'Point at a function to see its share before and after.'})]));
 	};
 	const views = {};
 	const pane = (x, c, name) => {

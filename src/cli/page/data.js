@@ -76,6 +76,10 @@ function check(p) {
 	below(p.frame_name, p.strings.length, 'a name is missing');
 	below(p.frame_dso, p.strings.length, 'a file is missing');
 	below(p.frame_file, p.strings.length, 'a source file is missing');
+	for (const c of ['pair_name', 'pair_dso']) {
+		need(!p[c] || p[c].length === frames, 'tables differ in length');
+		if (p[c]) below(p[c], p.strings.length, 'a name to compare by is missing');
+	}
 	const nr_iv = p.iv_kind.length;
 	for (const c of ['iv_gap', 'iv_length', 'iv_lane']) need(p[c].length === nr_iv, 'intervals differ in length');
 	below(p.iv_lane, p.threads.length, 'the thread of an interval is missing');
@@ -107,6 +111,10 @@ function prepare(p) {
 	p.name = Array.from(p.frame_name, (i, f) => cut(text[i], 400) + (p.frame_kind[f] & 64 ? ' (inlined)' : '') + LEVELS[p.kind[f]].mark);
 	p.name[0] = 'all';
 	p.source = Array.from(p.frame_file, (i, f) => i ? text[i] + (p.frame_line[f] ? ':' + p.frame_line[f] : '') : '');
+	if (p.pair_name) {
+		p.pair = Array.from(p.pair_name, (i) => text[i]);
+		p.pair_file = Array.from(p.pair_dso, (i) => text[i]);
+	}
 	p.has_sources = p.source.some((t) => t);
 	p.low = p.name.map((s, f) => (s + ' ' + p.file[f]).toLowerCase());
 	p.node_level = Uint8Array.from(p.node_frame, (f) => p.kind[f]);

@@ -35,6 +35,7 @@ enum page_part { PAGE_WHOLE, PAGE_FIRST, PAGE_SECOND };
 
 struct page_opts {
 	enum page_part part;
+	struct report_diff_files *files; /* a page of two: which are one; else NULL */
 	const char *title;
 	const char *cut; /* a damaged or truncated recording: the sentence; NULL: it is whole */
 	bool is_trace;   /* samples were made of hardware trace */

@@ -223,6 +223,18 @@ static uint64_t dso(struct page_out *o, uint64_t i)
 	return i && !is_small(o, i) ? o->dsos[i - 1] : 0;
 }
 
+static uint64_t pair_name(struct page_out *o, uint64_t i)
+{
+	if (is_small(o, i))
+		return o->small_name;
+	return i ? o->pair_names[i - 1] : 0;
+}
+
+static uint64_t pair_dso(struct page_out *o, uint64_t i)
+{
+	return i && !is_small(o, i) ? o->pair_dsos[i - 1] : 0;
+}
+
 static uint64_t file(struct page_out *o, uint64_t i)
 {
 	return i && !is_small(o, i) ? o->files[i - 1] : 0;
@@ -305,6 +317,10 @@ void page_columns_plan(struct page_columns *c, const struct page_out *o)
 	add_items(c, "frame_file", frames, o->strings.strs.nr, file);
 	add_items(c, "frame_line", frames, UINT32_MAX, line);
 	add_items(c, "frame_kind", frames, UINT8_MAX, kind_of);
+	if (o->pair_names) {
+		add_items(c, "pair_name", frames, o->strings.strs.nr, pair_name);
+		add_items(c, "pair_dso", frames, o->strings.strs.nr, pair_dso);
+	}
 	add_rows(c, o, "dt", p->nr_wide ? PAGE_WIDE : p->max_dt, dt);
 	add(c, (struct page_column){
 		       .name = "dt_wide", .kind = PAGE_F64, .nr = p->nr_wide, .of_row = dt_wide});

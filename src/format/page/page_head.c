@@ -142,8 +142,32 @@ static void put_summary(struct json_put *j, const struct page_out *o, const stru
 	json_put_u64(j, "filtered", s->nr_filtered);
 }
 
+static bool add_pairs(struct page_out *o, struct report_diff_files *files)
+{
+	uint32_t nr = report_feed_nr_groups(o->feed);
+	struct buf b = {0};
+	bool ok;
+
+	o->pair_names = mem_calloc(nr + 1u, sizeof(*o->pair_names));
+	o->pair_dsos = mem_calloc(nr + 1u, sizeof(*o->pair_dsos));
+	ok = o->pair_names && o->pair_dsos;
+	for (uint32_t i = 0; i < nr && ok; i++) {
+		uint32_t frame = report_feed_group_frame(o->feed, i);
+		const char *file = report_feed_pair_file(o->feed, frame, files);
+
+		buf_clear(&b);
+		report_feed_pair_function(o->feed, frame, &b);
+		o->pair_names[i] = intern_str(&o->strings, buf_cstr(&b));
+		o->pair_dsos[i] = file ? intern_str(&o->strings, file) : INTERN_FAILED;
+		ok = o->pair_names[i] != INTERN_FAILED && o->pair_dsos[i] != INTERN_FAILED;
+	}
+	ok &= !b.is_failed;
+	buf_done(&b);
+	return ok;
+}
+
 /* Name, file and source of each row of the report. */
-enum clew_err page_head_names(struct page_out *o)
+enum clew_err page_head_names(struct page_out *o, struct report_diff_files *pair)
 {
 	uint32_t nr = report_feed_nr_groups(o->feed);
 	struct buf b = {0};
@@ -171,7 +195,7 @@ enum clew_err page_head_names(struct page_out *o)
 		ok = o->names[i] != INTERN_FAILED && o->dsos[i] != INTERN_FAILED &&
 		     o->files[i] != INTERN_FAILED;
 	}
-	ok &= !b.is_failed;
+	ok &= !b.is_failed && (!pair || add_pairs(o, pair));
 	buf_done(&b);
 	return ok ? CLEW_OK : CLEW_NO_MEMORY;
 }

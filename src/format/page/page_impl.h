@@ -123,12 +123,13 @@ struct page_out {
 	const struct report_feed *feed;
 	const struct page_tree *tree;
 	struct page_gzip *gzip;
-	struct intern strings;   /* of the head */
-	uint32_t *names, *dsos;  /* by group */
-	uint32_t *files, *lines; /* of its source; 0: unknown */
-	uint32_t small_name;     /* of page_tree_prune()'s frames */
-	uint64_t last_time;      /* of the row before, while times are written */
-	struct buf bytes;        /* of a column, not yet packed */
+	struct intern strings;            /* of the head */
+	uint32_t *names, *dsos;           /* by group */
+	uint32_t *files, *lines;          /* of its source; 0: unknown */
+	uint32_t *pair_names, *pair_dsos; /* of a page of two recordings; else NULL */
+	uint32_t small_name;              /* of page_tree_prune()'s frames */
+	uint64_t last_time;               /* of the row before, while times are written */
+	struct buf bytes;                 /* of a column, not yet packed */
 	struct progress *progress;
 };
 
@@ -167,8 +168,8 @@ enum clew_err page_rows_flush(struct page_feed *p);
 enum clew_err page_rows_measure(struct page_feed *p);
 
 /** --- page_head.c --- */
-/** Texts of all frames: before the columns are planned. */
-enum clew_err page_head_names(struct page_out *o);
+/** Texts of all frames, with @p pair also those to compare by: before the columns are planned. */
+enum clew_err page_head_names(struct page_out *o, struct report_diff_files *pair);
 enum clew_err page_head_put(struct buf *to, struct page_out *o, const struct page_columns *c,
 			    const struct ana_summary *s, const struct page_opts *opts);
 

@@ -31,7 +31,7 @@ static enum clew_err put_data(struct page_out *o, const struct ana_summary *s,
 			      const struct page_opts *opts)
 {
 	struct page_columns columns;
-	enum clew_err err = page_head_names(o);
+	enum clew_err err = page_head_names(o, opts->files);
 
 	if (err != CLEW_OK)
 		return err;
@@ -87,6 +87,8 @@ enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 	mem_free(o.dsos);
 	mem_free(o.files);
 	mem_free(o.lines);
+	mem_free(o.pair_names);
+	mem_free(o.pair_dsos);
 	buf_done(&o.bytes);
 	return err;
 }
