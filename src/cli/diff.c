@@ -164,9 +164,9 @@ static int read_one(struct diff_run *r, uint32_t i)
 	return status;
 }
 
-static int refuse_events(const struct diff_run *r, const struct diff_doubt *d)
+static int refuse_events(const struct diff_args *args, const struct diff_doubt *d)
 {
-	const char *a = r->inputs[d->input].path, *b = r->inputs[d->other].path;
+	const char *a = args->paths[d->input], *b = args->paths[d->other];
 
 	if (d->event && d->other_event)
 		cli_error("the recordings have different events: '%s' in %s, '%s' in %s", d->event,
@@ -181,16 +181,16 @@ static int refuse_events(const struct diff_run *r, const struct diff_doubt *d)
 	return CLI_USAGE;
 }
 
-static int refuse(const struct diff_run *r, const struct diff_doubt *d)
+int diff_refuse(const struct diff_args *a, const struct diff_doubt *d)
 {
-	const char *path = r->inputs[d->input].path;
+	const char *path = a->paths[d->input];
 
 	switch (d->fault) {
 	case DIFF_OTHER_EVENT:
-		return refuse_events(r, d);
+		return refuse_events(a, d);
 	case DIFF_OTHER_UNIT:
 		cli_error("the recordings have different units: '%s' in %s, '%s' in %s", d->event,
-			  path, d->other_event, r->inputs[d->other].path);
+			  path, d->other_event, a->paths[d->other]);
 		cli_hint("--force compares them");
 		break;
 	case DIFF_NO_TIME:
@@ -202,7 +202,7 @@ static int refuse(const struct diff_run *r, const struct diff_doubt *d)
 		break;
 	case DIFF_NO_REF:
 		cli_error("--normalize ref=%s: no sample of '%s' in %s is in that function",
-			  r->args.diff.ref, d->event, path);
+			  a->diff.ref, d->event, path);
 		break;
 	case DIFF_FITS:
 		break;
@@ -318,7 +318,6 @@ static int compare(struct diff_run *r)
 	int status = CLI_OK;
 
 	set_wishes(r);
-	r->args.diff.budget = cli_input_budget(&r->args.in);
 	diff_feed_init(&r->diff, &r->args.diff, r->args.nr_paths);
 	for (uint32_t i = 0; i < r->args.nr_paths && status == CLI_OK; i++)
 		status = read_one(r, i);
@@ -326,7 +325,7 @@ static int compare(struct diff_run *r)
 		return status;
 	doubt = diff_feed_finish(&r->diff);
 	if (doubt.fault != DIFF_FITS)
-		return refuse(r, &doubt);
+		return diff_refuse(&r->args, &doubt);
 	status = r->args.is_tui ? browse(r) : write_all(r);
 	return r->is_damaged ? CLI_FAILED : status;
 }
@@ -340,6 +339,7 @@ int cmd_diff(int argc, char **argv)
 		return status;
 	if (r.args.is_tui)
 		cli_hold_messages(&r.notes);
+	r.args.diff.budget = cli_input_budget(&r.args.in);
 	status = r.args.html ? diff_page(&r.args) : compare(&r);
 	cli_release_messages(&r.notes);
 	diff_feed_done(&r.diff);

@@ -27,4 +27,7 @@ struct diff_args {
 /** argv is permuted. @return the exit status where the command is to end now, else -1. */
 int diff_args_parse(struct diff_args *a, int argc, char **argv);
 
+/** diff.c: why the recordings cannot be compared. @return CLI_USAGE. */
+int diff_refuse(const struct diff_args *a, const struct diff_doubt *d);
+
 #endif

@@ -7,7 +7,7 @@
 #include "os/output.h"
 
 static int make(const struct diff_args *a, const char *path, enum page_part part,
-		struct report_diff_files *files, struct buf *ret, bool *ret_is_damaged)
+		struct diff_feed *diff, struct buf *ret, bool *ret_is_damaged)
 {
 	struct report_args r;
 	bool has_samples;
@@ -23,19 +23,21 @@ static int make(const struct diff_args *a, const char *path, enum page_part part
 	status = report_args_finish(&r);
 	if (status >= 0)
 		return status;
-	status = report_page_make(&r, part, files, ret, &has_samples);
+	status = report_page_make(&r, part, diff, ret, &has_samples);
 	*ret_is_damaged |= status == CLI_FAILED && has_samples;
 	return has_samples ? CLI_OK : status;
 }
 
-static int write_file(const char *path, const struct buf *page)
+static int write_file(const char *path, const struct buf *first, const struct buf *second)
 {
 	struct clew_diag diag = {.code = CLEW_OS, .what = "write"};
 	struct os_output out;
 	int err = os_output_create(&out, path), closed;
 
 	if (!err) {
-		err = os_output_add(&out, page->data, page->nr);
+		err = os_output_add(&out, first->data, first->nr);
+		if (!err)
+			err = os_output_add(&out, second->data, second->nr);
 		if (err)
 			os_output_discard(&out, path);
 		else if ((closed = os_output_close(&out)))
@@ -47,16 +49,28 @@ static int write_file(const char *path, const struct buf *page)
 
 int diff_page(const struct diff_args *a)
 {
-	struct report_diff_files files = {0};
-	struct buf page = {0};
+	/* For events and names of files: the page itself makes the rows. */
+	const struct diff_feed_opts opts = {
+		.sort = {.keys = {REPORT_DSO}, .nr = 1},
+		.is_forced = a->diff.is_forced,
+		.budget = a->diff.budget
+        };
+	struct diff_feed diff;
+	struct diff_doubt doubt;
+	struct buf first = {0}, second = {0};
 	bool is_damaged = false;
-	int status = make(a, a->paths[1], PAGE_FIRST, &files, &page, &is_damaged);
+	int status;
 
+	diff_feed_init(&diff, &opts, a->nr_paths);
+	status = make(a, a->paths[0], PAGE_SECOND, &diff, &second, &is_damaged);
 	if (status == CLI_OK)
-		status = make(a, a->paths[0], PAGE_SECOND, &files, &page, &is_damaged);
+		status = make(a, a->paths[1], PAGE_FIRST, &diff, &first, &is_damaged);
+	if (status == CLI_OK && (doubt = diff_feed_finish(&diff)).fault != DIFF_FITS)
+		status = diff_refuse(a, &doubt);
 	if (status == CLI_OK)
-		status = write_file(a->html, &page);
-	report_diff_files_done(&files);
-	buf_done(&page);
+		status = write_file(a->html, &first, &second);
+	diff_feed_done(&diff);
+	buf_done(&first);
+	buf_done(&second);
 	return status == CLI_OK && is_damaged ? CLI_FAILED : status;
 }

@@ -269,6 +269,16 @@ static enum clew_err write_output(struct report_run *r, const struct clew_diag *
 	return write_table_report(r);
 }
 
+/* For `clew diff --html`, which compares events by it, and files. */
+static enum clew_err take_diff(struct report_run *r)
+{
+	struct perf_file *file = analyze_file(r->analyze);
+
+	return diff_feed_take(r->page.diff, r->page.part != PAGE_SECOND, r->feed,
+			      file ? perf_file_evlist(file) : NULL, r->summary.first_time,
+			      r->summary.last_time);
+}
+
 /* Read everything and write the report. */
 static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 {
@@ -298,6 +308,8 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 		cli_input_fail(&r->args.in, &r->diag);
 	cli_progress_begin("sorting", 0);
 	err = report_feed_finish(r->feed);
+	if (err == CLEW_OK && r->page.diff)
+		err = take_diff(r);
 	if (err == CLEW_OK && (!*ret_is_damaged || r->summary.nr_samples))
 		err = write_output(r, &damage);
 	r->is_written = err == CLEW_OK && r->summary.nr_samples;
@@ -458,11 +470,11 @@ static int run_once(struct report_run *r)
 	return status;
 }
 
-int report_page_make(const struct report_args *a, enum page_part part,
-		     struct report_diff_files *files, struct buf *ret, bool *ret_has_samples)
+int report_page_make(const struct report_args *a, enum page_part part, struct diff_feed *diff,
+		     struct buf *ret, bool *ret_has_samples)
 {
 	struct report_run r = {
-		.args = *a, .page = {.memory = ret, .part = part, .files = files}
+		.args = *a, .page = {.memory = ret, .part = part, .diff = diff}
         };
 	int status = run_once(&r);
 

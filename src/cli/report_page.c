@@ -68,7 +68,7 @@ enum clew_err report_page_write(struct report_page *p, const struct report_args 
 	opts.is_trace = a->itrace.events != NULL;
 	opts.max_samples = a->max_samples ? a->max_samples : 4000000;
 	opts.part = p->part;
-	opts.files = p->files;
+	opts.files = p->diff ? &p->diff->files : NULL;
 	opts.is_served = p->memory && p->part == PAGE_WHOLE;
 	if (end->code != CLEW_OK) {
 		snprintf(cut, sizeof(cut),

@@ -5,6 +5,7 @@
 #include "cli/report_args.h"
 #include "format/page/page.h"
 #include "os/output.h"
+#include "rows/diff_feed.h"
 
 /** `clew report --html FILE`: the page that is made besides the report's own counting. */
 struct report_page {
@@ -13,8 +14,8 @@ struct report_page {
 	struct os_output out;
 	struct buf *memory; /* in place of a file; borrowed */
 	enum page_part part;
-	struct report_diff_files *files; /* of both parts; borrowed */
-	int os_errno;                    /* of the file, negative */
+	struct diff_feed *diff; /* of both parts; borrowed */
+	int os_errno;           /* of the file, negative */
 	bool is_open;
 };
 
@@ -36,9 +37,10 @@ int report_page_fail(const struct report_page *p, const struct report_args *a);
 int report_page_close(struct report_page *p, const struct report_args *a, bool is_kept);
 
 /** report.c: all of it, into memory: what `clew view` shows, PAGE_WHOLE; or a part for `clew diff`,
- * with @p files. @p ret_has_samples: also of a damaged recording. @return the exit status. */
-int report_page_make(const struct report_args *a, enum page_part part,
-		     struct report_diff_files *files, struct buf *ret, bool *ret_has_samples);
+ * with @p diff: its recording 1 is PAGE_FIRST. @p ret_has_samples: also of a damaged recording.
+ * @return the exit status. */
+int report_page_make(const struct report_args *a, enum page_part part, struct diff_feed *diff,
+		     struct buf *ret, bool *ret_has_samples);
 
 /** What stands around the data: made while building, of src/cli/page and third_party. */
 extern const struct page_frame report_page_frame;

@@ -45,6 +45,12 @@ def diff_files(a, b):
         no = os.path.join(WORK, "no.html")
         run = clew("diff", "--html", no, *words)
         tap.check(run.returncode == status and run.stderr.startswith("clew: error:") and not os.path.exists(no), "diff --html refuses " + name, run)
+    timeless = page_data.half_timeless(WORK)
+    said = [clew("diff", "-q", *words, timeless, a) for words in ((), ("--html", no))]
+    tap.check(said[0].returncode == said[1].returncode == 2 and said[0].stderr == said[1].stderr and "different events" in said[0].stderr and not os.path.exists(no), "other events are refused as in the text", said)
+    run = clew("diff", "-q", "--html", no, "--force", timeless, a)
+    tap.check(run.returncode == 0 and os.path.exists(no), "--force compares them", run)
+    os.unlink(no)
     return path
 
 
