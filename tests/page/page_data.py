@@ -119,13 +119,15 @@ def half_timeless(work):
 SWITCHES = ((500, "in"), (2000, "preempted"), (3000, "in"), (5000, "out"), (9000, "in"), (12000, "out"))
 
 
-def switched(work):
-    """One thread with samples and switches, one with switches alone, and the idle task."""
+def switched(work, late=()):
+    """One thread with samples and switches, one with switches alone, and the idle task; @late: when the second, with a sample then, is switched to after the last sample."""
     event, records = Sampled(COMMON), b""
     at = {"in": 0, "preempted": OUT | PREEMPTED, "out": OUT}
     records += pm.comm(event, 100, b"busy") + pm.comm(event, 200, b"silent")
     items = [(t, pm.record(14, event.sample_id(tid, START + t), at[what])) for tid in (100, 200, 0) for t, what in SWITCHES]
     items += [(t, event.at(0x1000, (pm.CONTEXT_USER, 0x1000), 100, 100, START + t, 0, 1000)) for t in (1000, 1500, 4000, 10000, 13000)]
+    items += [(t, pm.record(14, event.sample_id(200, START + t))) for t in late]
+    items += [(12500, event.at(0x1000, (pm.CONTEXT_USER, 0x1000), 200, 200, START + 12500, 0, 1000))] if late else []
     records += b"".join(r for _, r in sorted(items, key=lambda x: x[0]))
     return write(work, "switched.data", event, records, b"cpu-clock")
 

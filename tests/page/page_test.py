@@ -120,18 +120,24 @@ def licenses():
     tap.check(run.returncode == 0 and len(names) == 12 and "LGPL-2.1-or-later" in run.stdout and "Apache License" in run.stdout, "--version --licenses: those of 12 packages, and our own", names)
 
 
-def intervals():
-    path, _ = page(page_data.switched(WORK), "switched")
-    head, c = unpack.unpack(path)
+def intervals_of(recording):
+    """[begin, end, kind] in ns from the first sample, and the thread."""
+    head, c = unpack.unpack(page(recording, "switched")[0])
     unpack.check(head, c)
     ends, time = [], 0
     for gap in c["iv_gap"]:
         time += int(gap)
         ends.append(time)
-    got = [(e - int(n), e, k, head["threads"][t][1]) for e, n, k, t in zip(ends, c["iv_length"], c["iv_kind"], c["iv_lane"])]
+    return [(e - int(n), e, k, head["threads"][t][1]) for e, n, k, t in zip(ends, c["iv_length"], c["iv_kind"], c["iv_lane"])]
+
+
+def intervals():
+    got = intervals_of(page_data.switched(WORK))
     running, runnable, sleeping = 0, 1, 2
     want = [(0, 1000, running), (1000, 2000, runnable), (2000, 4000, running), (4000, 8000, sleeping), (8000, 11000, running), (11000, 12000, sleeping)]
     tap.check(got == [(*w, 100) for w in want], "what a thread did between its switches, from the first sample to the last", got)
+    got = [i for i in intervals_of(page_data.switched(WORK, (15000, 20000))) if i[3] == 100]
+    tap.check(got[:-1] == [(*w, 100) for w in want[:-1]] and got[-1] == (11000, 19000, sleeping, 100), "what others do after the last sample moves no interval", got)
 
 
 def merged():

@@ -90,6 +90,8 @@ enum clew_err page_intervals_record(struct page_intervals *v, const struct ana_e
 	if (!state)
 		return CLEW_NO_MEMORY;
 	err = put(v, state, first, e->time.ns);
+	if (e->time.ns > v->last)
+		v->last = e->time.ns;
 	state->end = e->time.ns;
 	state->kind = kind;
 	return err;
@@ -152,6 +154,7 @@ enum clew_err page_intervals_finish(struct page_intervals *v, uint64_t first, ui
 	struct measured m = {v, first};
 	enum clew_err err = CLEW_OK;
 
+	last = v->last > last ? v->last : last;
 	for (size_t i = 0; i < v->states.nr && err == CLEW_OK; i++)
 		err = put(v, &v->states.data[i], first, last);
 	if (err == CLEW_OK && v->nr)

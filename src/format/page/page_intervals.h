@@ -25,7 +25,7 @@ struct page_intervals {
 	int fd, os_errno; /* fd: 0: no file yet */
 	struct page_interval batch[PAGE_INTERVAL_BATCH];
 	size_t nr_waiting;
-	uint64_t nr;
+	uint64_t nr, last;                   /* the newest end */
 	uint64_t of_length[PAGE_NR_LENGTHS]; /* by the number of bits */
 	struct map_u64 state_of;             /* pid and tid -> index */
 	struct {
@@ -43,8 +43,8 @@ void page_intervals_done(struct page_intervals *v);
 enum clew_err page_intervals_record(struct page_intervals *v, const struct ana_event *e,
 				    uint64_t first);
 
-/** All that is still open ends at @p last. @p thread_of: numbers of the threads with samples:
- * others are skipped. */
+/** All that is still open ends at @p last, or with the last record after it: ends never go back. @p
+ * thread_of: numbers of the threads with samples: others are skipped. */
 enum clew_err page_intervals_finish(struct page_intervals *v, uint64_t first, uint64_t last,
 				    const struct map_u64 *thread_of);
 
