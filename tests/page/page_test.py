@@ -140,6 +140,21 @@ def intervals():
     tap.check(got[:-1] == [(*w, 100) for w in want[:-1]] and got[-1] == (11000, 19000, sleeping, 100), "what others do after the last sample moves no interval", got)
 
 
+def traced():
+    """Of hardware trace: the same sums as the report's."""
+    data = os.path.join(WORK, "traced.data")
+    if subprocess.run([CLEW, "record", "-q", "-e", "soft_pt//u", "-o", data, "--", "/bin/true"], env=ENV, capture_output=True, check=False).returncode:
+        tap.skip("a page of hardware trace", "nothing can be stepped here")
+        return
+    for how in ("--itrace=i1usg", "--itrace=b", "--itrace=i100usg"):
+        path, run = page(data, "traced", how)
+        head, c = unpack.unpack(path)
+        unpack.check(head, c)
+        got, nr, weight = unpack.sums(head, c, next(i for i, e in enumerate(head["events"]) if e["samples"]))
+        want, want_nr, want_weight = rows(data, how)
+        tap.check(run.returncode == 0 and (nr, weight) == (want_nr, want_weight) and nr and not differ(got, want), how + ": counts are those of the report", [nr, want_nr, *differ(got, want)[:5]])
+
+
 def merged():
     """More samples than the bound: entries of a kind and a bin of time; nothing else changes."""
     recording = os.path.join(WORK, "many.data")
@@ -239,6 +254,7 @@ def main():
     many()
     licenses()
     intervals()
+    traced()
     merged()
     half_timeless()
     rare()
