@@ -103,7 +103,7 @@ async function code_main(data) {
 		const act = {t: toggle_theme, '?': () => toggle_menu('help', 'help-button'), b: () => { if (back.length) go(back.pop()); }, n: () => next_hot(), Escape: () => toggle_menu('help', 'help-button', false)}[e.key];
 		if (act) act();
 	});
-	if (fns.length) show(0);
+	if (fns.length) show(Math.max(0, fns.findIndex((f) => !f.no_code)));
 	else $('view').replaceChildren(el('div', {className: 'empty'}, el('p', {textContent: 'There is no function to show.'})));
 	window.clewPage = {data, show, go};
 }
