@@ -50,7 +50,7 @@ async function main() {
 	function details() {
 		const d = hovered || {frame: s.frame}, f = d.frame, box = $('details');
 		if (!f || !c) {
-			box.replaceChildren(el('span', {className: 'dim', textContent: p.n ? 'Point at a function, or choose one: its share, its file and what can be done with it stand here.' : ''}));
+			box.replaceChildren(el('span', {className: 'dim', textContent: p.n ? 'Point at a function, or choose one, to see its share, its file and what can be done with it.' : ''}));
 			return;
 		}
 		const button = (text, act) => el('button', {textContent: text, onclick: act});
