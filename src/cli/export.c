@@ -61,6 +61,11 @@ static bool is_autofdo(const struct export_run *r)
 	return r->code && !strcmp(r->code->name, "autofdo");
 }
 
+static bool is_exact(const struct export_run *r)
+{
+	return r->code && r->code->is_exact;
+}
+
 static uint32_t key_of(const char *word, size_t len)
 {
 	static const struct {
@@ -128,11 +133,12 @@ static int refuse_options(const struct export_run *r)
 		{r->code && r->weight,               "--weight"         },
 		{r->code && r->by,                   "--by"             },
 		{r->code && r->itrace.is_set,        "--itrace"         },
+		{r->code && r->opts.has_addresses,   "--instr"          },
 		{r->code && r->opts.no_inline,       "--no-inline"      },
 		{r->code && r->opts.no_cut_frames,   "--no-cut-frames"  },
 		{r->code && r->opts.no_level_suffix, "--no-level-suffix"},
 		{!r->code && r->binary,              "--binary"         },
-		{!r->code && r->takes_hits,          "--samples"        },
+		{!is_exact(r) && r->takes_hits,      "--samples"        },
 		{!is_autofdo(r) && r->has_indirect,  "--indirect"       },
 	};
 
@@ -433,7 +439,7 @@ int export_fail(struct export_run *r, enum clew_err err)
 	}
 	if (!r->diag.code)
 		r->diag.code = err;
-	if (err == CLEW_UNSUPPORTED && r->opts.format->is_recording)
+	if (err == CLEW_UNSUPPORTED && r->opts.format && r->opts.format->is_recording)
 		r->diag.what = "its records have no ids, by which readers would distinguish its "
 			       "events from those of the trace";
 	return cli_input_fail(&r->in, &r->diag);

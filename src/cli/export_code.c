@@ -140,7 +140,7 @@ int export_code(struct export_run *r)
 		.profile = {.in = &r->in,
 			    .nr_threads = 1,
 			    .no_trace = r->itrace.is_off,
-			    .takes_samples = r->code->takes_samples || r->takes_hits,
+			    .takes_samples = r->code->takes_samples,
 			    .samples = {r->opts.event, true}}
         };
 	int status = code_profile_read(&x.profile);

@@ -272,7 +272,8 @@ for to in FROM_SAMPLES:
 
 for to, options, words in (("llvm", ["--weight", "samples"], b"--weight is not for --to llvm"), ("bolt", ["--by", "pid"], b"--by is not for --to bolt"),
                            ("lcov", ["--itrace=b"], b"--itrace is not for"), ("pprof", ["--binary", "x"], b"--binary is not for --to pprof"),
-                           ("llvm", ["--no-inline"], b"--no-inline is not for"),
+                           ("llvm", ["--no-inline"], b"--no-inline is not for"), ("lcov", ["--instr"], b"--instr is not for"),
+                           ("llvm", ["--samples"], b"--samples is not for"), ("bolt", ["--samples"], b"--samples is not for"),
                            ("llvm", ["--indirect"], b"--indirect is not for"), ("pprof", ["--samples"], b"--samples is not for"),
                            ("llvm", ["-e", "cycels"], b"there is no event 'cycels'")):
     p = export(one, to, *options)
