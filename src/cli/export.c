@@ -218,7 +218,7 @@ static int parse(struct export_run *r, int argc, char **argv)
 	const struct cli_option options[] = {
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{0, "to", "FORMAT", buf_cstr(&formats), CLI_STRING, &r->format_name},
-		{'o', "output", "FILE", "write there instead of to standard output; compressed if the name ends in .gz",
+		{'o', "output", "FILE", "write there instead of to standard output (-); compressed if the name ends in .gz",
 		 CLI_STRING, &r->out_path},
 		{'e', "event", "NAME", "only this event's samples (default: all; of formats with one weight the first)",
 		 CLI_STRING, &r->opts.event},
@@ -271,6 +271,8 @@ static int parse(struct export_run *r, int argc, char **argv)
 		cli_hint("name the recording with -i %s", argv[at]);
 		return CLI_USAGE;
 	}
+	if (r->out_path && !strcmp(r->out_path, "-"))
+		r->out_path = NULL;
 	if (r->is_quiet || r->is_json)
 		cli_set_quiet();
 	return -1;

@@ -285,6 +285,8 @@ with open(one, "rb") as f:
     pipe = f.read()
 p = run(clew, "export", "--to", "llvm", "-i", "-", input=pipe)
 tap.check(p.returncode == 1 and not p.stdout and b"--no-itrace" in p.stderr, "a pipe: an option is named that reads it", p.stderr)
+p = export(one, "llvm", "-o", "-")
+tap.check(p.returncode == 0 and p.stdout == export(one, "llvm").stdout, "-o -: standard output", p.stderr)
 p = export(one, "llvm", "--binary", "nothing")
 tap.check(p.returncode == 1 and b"no code of a binary 'nothing' was executed" in p.stderr and program.encode() in p.stderr, "a binary that did not run, and which did", p.stderr)
 cut = os.path.join(work, "cut.data")
