@@ -285,6 +285,12 @@ with open(one, "rb") as f:
     pipe = f.read()
 p = run(clew, "export", "--to", "llvm", "-i", "-", input=pipe)
 tap.check(p.returncode == 1 and not p.stdout and b"--no-itrace" in p.stderr, "a pipe: an option is named that reads it", p.stderr)
+for data, formats in ((one, FROM_SAMPLES), (stacks, FORMATS)):
+    pipe = export(data, "perf.data").stdout
+    for to in formats:
+        p = run(clew, "export", "--to", to, "-i", "-", "--no-itrace", *options_of(to), input=pipe)
+        tap.check(p.returncode == 0 and p.stdout and p.stdout == export(data, to, *options_of(to)).stdout,
+                  f"{to}: {os.path.basename(data)} by a pipe is the same with --no-itrace", p.stderr)
 p = export(one, "llvm", "-o", "-")
 tap.check(p.returncode == 0 and p.stdout == export(one, "llvm").stdout, "-o -: standard output", p.stderr)
 p = export(one, "llvm", "--binary", "nothing")
