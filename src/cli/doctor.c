@@ -103,8 +103,7 @@ static void print_json(const struct doctor_report *report)
 	json_open(&j, '{');
 	json_put_string(&j, "format", "clew-doctor");
 	json_put_u64(&j, "version", JSON_VERSION);
-	json_key(&j, "can_record");
-	json_bool(&j, report->can_record);
+	json_put_bool(&j, "can_record", report->can_record);
 	json_key(&j, "rows");
 	json_open(&j, '[');
 	for (size_t i = 0; i < report->rows.nr; i++)

@@ -230,8 +230,7 @@ static void report_json(const struct export_code *x)
 	put_binaries(x, &j);
 	if (x->run->code->put)
 		x->run->code->put(x, &j);
-	json_key(&j, "is_truncated");
-	json_bool(&j, summary_of(x)->end.code == CLEW_TRUNCATED);
+	json_put_bool(&j, "is_truncated", summary_of(x)->end.code == CLEW_TRUNCATED);
 	json_close(&j, '}');
 	cli_progress_pause();
 	cli_put(stderr, "%s\n", buf_cstr(&out));

@@ -159,8 +159,7 @@ static void put_guest_json(struct json_put *j, const struct guest *g)
 	json_put_string(j, "path", g->path);
 	json_put_u64(j, "pid", m->pid);
 	json_put_string(j, "verdict", verdicts[m->fit.verdict]);
-	json_key(j, "is_given");
-	json_bool(j, g->has_offset);
+	json_put_bool(j, "is_given", g->has_offset);
 	json_put_string(j, "unit", unit_of(m));
 	json_put_i64(j, "offset", g->has_offset ? g->given.offset : guest_match_offset(m));
 	if (!g->has_offset)

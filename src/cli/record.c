@@ -108,8 +108,7 @@ static void put_summary_json(const struct rec_result *result)
 	json_put_string(&j, "why_empty", result->why_empty);
 	json_put_u64(&j, "exit_status", (uint64_t)result->exit_code);
 	json_put_u64(&j, "signal", (uint64_t)result->signal);
-	json_key(&j, "was_disk_full");
-	json_bool(&j, result->was_disk_full);
+	json_put_bool(&j, "was_disk_full", result->was_disk_full);
 	json_close(&j, '}');
 	cli_put(stderr, "%s\n", buf_cstr(&out));
 }

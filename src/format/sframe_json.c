@@ -37,8 +37,7 @@ static void put_row(struct json_put *j, const struct sframe *s, const struct sfr
 		json_put_string(j, names[part], buf_cstr(&place));
 		j->out->is_failed |= place.is_failed;
 	}
-	json_key(j, "is_outermost");
-	json_bool(j, r->is_outermost);
+	json_put_bool(j, "is_outermost", r->is_outermost);
 	json_close(j, '}');
 }
 
@@ -70,8 +69,7 @@ enum clew_err sframe_json_function(struct buf *out, const struct sframe *s, uint
 	json_put_u64(&j, "index", i);
 	json_put_hex(&j, "start", f.start);
 	json_put_u64(&j, "size", f.size);
-	json_key(&j, "is_signal_frame");
-	json_bool(&j, f.is_signal);
+	json_put_bool(&j, "is_signal_frame", f.is_signal);
 	if (f.is_mask)
 		json_put_u64(&j, "block_bytes", f.rep_size);
 	json_key(&j, "rows");

@@ -75,8 +75,7 @@ static void put_flag(struct json_put *j, const char *key, bool is_set)
 {
 	if (!is_set)
 		return;
-	json_key(j, key);
-	json_bool(j, true);
+	json_put_bool(j, key, true);
 }
 
 static void put_ids(struct json_put *j, const struct who_answer *a)

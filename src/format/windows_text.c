@@ -90,8 +90,7 @@ static void json_window(struct json_put *j, const struct ana_window *w)
 		json_put_u64(j, "tid", w->tid);
 	json_put_u64(j, "offset", w->offset);
 	json_put_u64(j, "bytes", w->bytes);
-	json_key(j, "overwritten");
-	json_bool(j, w->is_full);
+	json_put_bool(j, "overwritten", w->is_full);
 	json_span(j, w->from, w->to);
 	json_close(j, '}');
 }

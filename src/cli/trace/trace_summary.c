@@ -427,8 +427,7 @@ static void json_unit(const struct summary *s, struct buf *out, size_t i)
 	if (u->cpu != UINT32_MAX)
 		json_put_u64(&j, "cpu", u->cpu);
 	json_put_u64(&j, "session", u->session);
-	json_key(&j, "decoded");
-	json_bool(&j, u->is_decodable);
+	json_put_bool(&j, "decoded", u->is_decodable);
 	if (u->is_decodable && is_of_ops(u)) {
 		json_ops(&j, &m->ops);
 		if (spe_config_of(u) && spe_config_of(u)->why_unnamed)

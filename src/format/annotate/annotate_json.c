@@ -54,8 +54,7 @@ static void put_columns(struct json_put *p, const struct annotation *a)
 		json_put_u64(p, "samples", c->weight.nr);
 		json_put_u64(p, "period", c->weight.period);
 		json_put_u64(p, "precise", c->precise);
-		json_key(p, "may_skid");
-		json_bool(p, c->may_skid);
+		json_put_bool(p, "may_skid", c->may_skid);
 		json_close(p, '}');
 	}
 	json_close(p, ']');
@@ -154,8 +153,7 @@ static void put_head(struct json_put *p, const struct annotation *a)
 	json_put_string(p, "symbol", a->symbol);
 	json_put_string(p, "dso", a->dso);
 	put_id(p, &a->build_id);
-	json_key(p, "is_linked");
-	json_bool(p, a->is_linked);
+	json_put_bool(p, "is_linked", a->is_linked);
 	json_put_string(p, "no_code", a->why);
 	json_put_string(p, "flow", flows[a->flow]);
 	put_columns(p, a);
@@ -195,8 +193,7 @@ enum clew_err annotate_json_end(struct annotate_json *j, const struct ann_source
 		json_open(&p, '{');
 		json_put_string(&p, "name", f->name);
 		json_put_string(&p, "path", f->path);
-		json_key(&p, "is_newer");
-		json_bool(&p, f->is_newer);
+		json_put_bool(&p, "is_newer", f->is_newer);
 		json_close(&p, '}');
 	}
 	json_close(&p, ']');

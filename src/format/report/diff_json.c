@@ -26,12 +26,6 @@ const char *diff_norm_name(enum report_diff_norm n)
 	return names[n];
 }
 
-static void put_bool(struct json_put *j, const char *key, bool v)
-{
-	json_key(j, key);
-	json_bool(j, v);
-}
-
 static void put_inputs(const struct diff_writer *d)
 {
 	json_key(d->j, "inputs");
@@ -119,7 +113,7 @@ static void put_state(struct json_put *j, const struct report_diff_cell *c)
 	json_put_string(j, "state", names[c->state]);
 	json_put_double(j, "delta", c->delta);
 	json_put_double(j, "error", c->delta_error);
-	put_bool(j, "significant", c->is_significant);
+	json_put_bool(j, "significant", c->is_significant);
 	if (c->state == REPORT_DIFF_IN_BOTH)
 		json_put_double(j, "ratio", c->ratio);
 	else

@@ -130,10 +130,8 @@ static void put_frame(struct report_json *r, struct json_put *j, uint32_t frame)
 	json_put_string(j, "dso", t.dso);
 	if (!t.sym)
 		json_put_hex(j, "address", t.address);
-	if (t.is_inlined) {
-		json_key(j, "inlined");
-		json_bool(j, true);
-	}
+	if (t.is_inlined)
+		json_put_bool(j, "inlined", true);
 }
 
 static bool is_unknown(enum report_key key, uint64_t number)
@@ -147,14 +145,12 @@ static bool is_unknown(enum report_key key, uint64_t number)
 
 static void put_number(struct json_put *j, enum report_key key, uint64_t number)
 {
-	if (is_unknown(key, number)) {
+	if (is_unknown(key, number))
 		json_put_string(j, report_key_name(key), NULL);
-	} else if (report_key_is_yes_no(key)) {
-		json_key(j, report_key_name(key));
-		json_bool(j, number == REPORT_YES);
-	} else {
+	else if (report_key_is_yes_no(key))
+		json_put_bool(j, report_key_name(key), number == REPORT_YES);
+	else
 		json_put_u64(j, report_key_name(key), number);
-	}
 }
 
 /* The row's value of one sort key. */

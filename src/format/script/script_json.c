@@ -217,8 +217,7 @@ static void add_branches(struct script_json *j, const struct ana_event *ev)
 		json_open(&j->put, '{');
 		json_put_hex(&j->put, "from", br.from);
 		json_put_hex(&j->put, "to", br.to);
-		json_key(&j->put, "mispredicted");
-		json_bool(&j->put, br.flags & PERF_BRANCH_MISPRED);
+		json_put_bool(&j->put, "mispredicted", br.flags & PERF_BRANCH_MISPRED);
 		json_put_u64(&j->put, "cycles", perf_branch_cycles(br.flags));
 		json_close(&j->put, '}');
 	}
@@ -240,8 +239,7 @@ static void add_states(struct json_put *p, uint32_t flow)
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
 		if (!(flow & states[i].bit))
 			continue;
-		json_key(p, states[i].name);
-		json_bool(p, true);
+		json_put_bool(p, states[i].name, true);
 	}
 }
 
@@ -285,10 +283,8 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 	}
 	if (y->window)
 		json_put_u64(p, "window", y->window);
-	if (y->is_paused) {
-		json_key(p, "paused");
-		json_bool(p, true);
-	}
+	if (y->is_paused)
+		json_put_bool(p, "paused", true);
 }
 
 /* What an event's sample_type adds. */

@@ -48,8 +48,7 @@ static void put_memory(struct json_put *p, const struct ana_op *op)
 		json_put_hex(p, "pa", op->pa);
 		json_put_string(p, "pa_security", security_name(op->pa_security));
 		json_put_u64(p, "pat", op->pat);
-		json_key(p, "tag_checked");
-		json_bool(p, op->is_tag_checked);
+		json_put_bool(p, "tag_checked", op->is_tag_checked);
 	}
 	if (op->data_src)
 		json_put_hex(p, "data_src", op->data_src);
@@ -78,8 +77,7 @@ static void put_latencies(struct json_put *p, const struct ana_op *op)
 		json_put_u64(p, all[i].name, all[i].value);
 		if (!(op->has & all[i].is_min))
 			continue;
-		json_key(p, all[i].saturated);
-		json_bool(p, true);
+		json_put_bool(p, all[i].saturated, true);
 	}
 }
 

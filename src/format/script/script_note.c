@@ -155,12 +155,6 @@ static void put_evt(struct json_put *p, const struct ana_note *n)
 	}
 }
 
-static void put_bool(struct json_put *p, const char *name, bool v)
-{
-	json_key(p, name);
-	json_bool(p, v);
-}
-
 void script_json_note(struct json_put *p, const struct ana_note *n)
 {
 	switch ((enum ana_note_kind)n->kind) {
@@ -172,7 +166,7 @@ void script_json_note(struct json_put *p, const struct ana_note *n)
 		json_put_u64(p, "extensions", n->mwait.extensions);
 		break;
 	case ANA_NOTE_PWRE:
-		put_bool(p, "hw", n->pwre.is_hw);
+		json_put_bool(p, "hw", n->pwre.is_hw);
 		json_put_u64(p, "cstate", n->pwre.state);
 		json_put_u64(p, "sub_cstate", n->pwre.sub_state);
 		break;
@@ -195,8 +189,8 @@ void script_json_note(struct json_put *p, const struct ana_note *n)
 		put_evt(p, n);
 		break;
 	case ANA_NOTE_IFLAG:
-		put_bool(p, "interrupts", n->iflag.is_on);
-		put_bool(p, "by_branch", n->iflag.is_by_branch);
+		json_put_bool(p, "interrupts", n->iflag.is_on);
+		json_put_bool(p, "by_branch", n->iflag.is_by_branch);
 		break;
 	case ANA_NR_NOTES:
 		break;

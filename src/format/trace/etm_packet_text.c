@@ -250,8 +250,7 @@ static void put_true(struct json_put *j, const char *key, bool v)
 {
 	if (!v)
 		return;
-	json_key(j, key);
-	json_bool(j, true);
+	json_put_bool(j, key, true);
 }
 
 static void context_json(struct json_put *j, const struct etm_context *c)

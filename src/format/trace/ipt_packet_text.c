@@ -269,8 +269,7 @@ static void field_json(struct json_put *j, const struct field *f)
 		json_put_string(j, f->name, f->word);
 		break;
 	case FIELD_FLAG:
-		json_key(j, f->name);
-		json_bool(j, true);
+		json_put_bool(j, f->name, true);
 		break;
 	case FIELD_NONE:
 		break;
