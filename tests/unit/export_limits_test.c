@@ -223,6 +223,20 @@ static void check_memory(const struct made *m, const struct export_format *f)
 	buf_done(&whole.out);
 }
 
+/* In parts, the second event comes after costs of the first. */
+static void check_late_event(const struct made *m)
+{
+	const struct export_opts whole = {.format = &export_callgrind};
+	const struct export_opts parts = {.format = &export_callgrind, .max_sums = 3};
+	struct result a = run(m, &whole), b = run(m, &parts);
+
+	CHECK(a.err == CLEW_OK && b.err == CLEW_OK && a.out.nr == b.out.nr &&
+		      !memcmp(a.out.data, b.out.data, a.out.nr),
+	      "callgrind: an event that comes late has its columns");
+	buf_done(&a.out);
+	buf_done(&b.out);
+}
+
 static void check_gzip(void)
 {
 	struct buf out = {0};
@@ -250,6 +264,7 @@ int main(void)
 	make_places(&m);
 	make_events(&m);
 	check_limits(&m);
+	check_late_event(&m);
 	/* Others copy a recording, or load a library with an allocator of its own. */
 	for (size_t i = 0; (f = export_format_at(i)); i++) {
 		if (f->sample && !f->library)

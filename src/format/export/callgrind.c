@@ -23,15 +23,37 @@ static size_t nr_columns(const struct export *x)
 	return 2 * export_nr_events(x);
 }
 
-static bool fix_columns(struct export *x)
+/* From the last line to the first: each moves to where later ones were. */
+static bool widen(struct callgrind *c, size_t nr)
+{
+	size_t old = c->nr_columns, bytes = old * sizeof(uint64_t);
+	uint64_t *totals = mem_calloc(nr, sizeof(*totals));
+
+	if (!totals || !vec_reserve(&c->costs, c->lines.nr * nr)) {
+		mem_free(totals);
+		return false;
+	}
+	c->costs.nr = c->lines.nr * nr;
+	for (size_t n = c->lines.nr; n-- > 0;) {
+		uint64_t *to = &c->costs.data[n * nr];
+
+		memmove(to, &c->costs.data[n * old], bytes);
+		memset(to + old, 0, nr * sizeof(*to) - bytes);
+	}
+	if (old)
+		memcpy(totals, c->totals, bytes);
+	mem_free(c->totals);
+	c->totals = totals;
+	c->nr_columns = nr;
+	return true;
+}
+
+/* A pipe may name events after the first sums. */
+static bool fit_columns(struct export *x)
 {
 	struct callgrind *c = export_state(x);
 
-	if (c->totals)
-		return true;
-	c->nr_columns = nr_columns(x);
-	c->totals = mem_calloc(c->nr_columns, sizeof(*c->totals));
-	return c->totals;
+	return (c->totals && c->nr_columns == nr_columns(x)) || widen(c, nr_columns(x));
 }
 
 static bool grow_stamps(struct callgrind *c, size_t nr)
@@ -51,10 +73,8 @@ static bool grow_stamps(struct callgrind *c, size_t nr)
 	return true;
 }
 
-static void add_cost(struct callgrind *c, uint64_t *to, const struct export_sample *s)
+static void add_cost(uint64_t *to, const struct export_sample *s)
 {
-	if (2 * (size_t)s->event + 1 >= c->nr_columns)
-		return;
 	to[2 * s->event] += s->period;
 	to[2 * s->event + 1] += s->nr;
 }
@@ -94,7 +114,7 @@ static bool add_line(struct export *x, uint32_t frame, uint32_t callee,
 		}
 	}
 	c->lines.data[n].nr += s->nr;
-	add_cost(c, &c->costs.data[n * c->nr_columns], s);
+	add_cost(&c->costs.data[n * c->nr_columns], s);
 	return true;
 }
 
@@ -103,12 +123,12 @@ static enum clew_err put_sample(struct export *x, const struct export_sample *s)
 	const struct export_tables *t = export_tables(x);
 	struct callgrind *c = export_state(x);
 	struct export_stack stack;
-	bool is_ok = fix_columns(x) && grow_stamps(c, t->functions.nr) &&
+	bool is_ok = fit_columns(x) && grow_stamps(c, t->functions.nr) &&
 		     export_stack(x, s->node, &stack) && add_line(x, stack.at[0], EXPORT_NONE, s);
 
 	if (!is_ok)
 		return CLEW_NO_MEMORY;
-	add_cost(c, c->totals, s);
+	add_cost(c->totals, s);
 	c->stamp++;
 	c->stamps[t->frames.data[stack.at[0]].function] = c->stamp;
 	for (size_t i = 1; i < stack.nr; i++) {
@@ -337,8 +357,8 @@ static void sum_up(const struct callgrind *c, size_t from, size_t to, uint64_t *
 static void put_owner(struct export *x, uint32_t part)
 {
 	struct buf *out = export_out(x);
-	const struct export_thread *t = export_thread_at(x, part);
 	bool is_thread = export_opts(x)->keys & EXPORT_BY_TID;
+	const struct export_thread *t = export_thread_at(x, is_thread ? part : EXPORT_NONE);
 
 	buf_str(out, "pid: ");
 	export_put_id(out, is_thread ? t->pid : part);
@@ -415,7 +435,7 @@ static bool make_order(struct export *x)
 
 static enum clew_err end(struct export *x)
 {
-	enum clew_err err = fix_columns(x) ? put_head(x) : CLEW_NO_MEMORY;
+	enum clew_err err = fit_columns(x) ? put_head(x) : CLEW_NO_MEMORY;
 
 	if (err == CLEW_OK && !make_order(x))
 		err = CLEW_NO_MEMORY;
