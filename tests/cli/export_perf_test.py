@@ -5,12 +5,14 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
-from cli.export_make import ENV, clew, evil, export, one, run, two, work
+from cli import perf_make as pm
+from cli.export_make import ENV, clew, cycles, evil, export, one, run, two, work
 
 DATA, DEFERRED = (os.path.abspath(p) for p in sys.argv[2:4])
 PERF = shutil.which("perf")
@@ -70,6 +72,20 @@ tap.check(p.returncode == 0 and script(piped) == script(one), "standard output: 
 if PERF:
     q = subprocess.run([PERF, "report", "--stdio", "-i", "-"], input=p.stdout, capture_output=True, check=False)
     tap.check(b"Event count (approx.): %d" % events(one)[0][2] in q.stdout, "perf report of a pipe", q.stderr[:300])
+
+late = pm.Event(cycles.sample_type, ident=2, kind=pm.SOFTWARE, config=2)
+
+
+def named(event):
+    """The record by which a pipe names it."""
+    return pm.record(64, event.attr + struct.pack("<Q", event.ident))
+
+
+samples = [b"".join(e.sample(0x1000 + i, chain=(0x1000 + i,), time=from_time + i) for i in range(5000)) for e, from_time in ((cycles, 1000), (late, 9000))]
+piped = b"".join([struct.pack("<8sQ", b"PERFILE2", 16), named(cycles), samples[0], 2 * pm.record(68, b""), named(late), samples[1]])
+p = run(clew, "export", "--to", "perf.data", "-i", "-", "-o", os.path.join(work, "late.data"), input=piped)
+tap.check(p.returncode == 1 and b"bad file" in p.stderr and [e[1] for e in events(os.path.join(work, "late.data"))] == [5000],
+          "a pipe that names an event after samples: what came before, and an error", p.stderr)
 
 # --- stacks ---
 

@@ -213,6 +213,9 @@ static enum clew_err add_of_trace(struct perf_data *p, const struct ana_event *e
 
 static enum clew_err add_sample(struct perf_data *p, const struct ana_event *e)
 {
+	/* A pipe named the event after records of others: the head is written. */
+	if (e->evsel->index >= p->evlist.evsels.nr)
+		return CLEW_BAD_FILE;
 	if (e->evsel->index >= p->nr_recorded)
 		return add_of_trace(p, e);
 	if (has_other_chain(&e->evsel->attr))
