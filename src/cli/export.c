@@ -280,17 +280,23 @@ static int parse(struct export_run *r, int argc, char **argv)
 
 /* --- output --- */
 
-static enum clew_err add_file(void *output, const void *data, size_t size)
+static enum clew_err add_file(void *run, const void *data, size_t size)
 {
-	return os_output_add(output, data, size) ? CLEW_OS : CLEW_OK;
+	struct export_run *r = run;
+
+	r->write_error = os_output_add(&r->file, data, size);
+	return r->write_error ? CLEW_OS : CLEW_OK;
 }
 
 /* The bytes may still be in the buffer. */
-static enum clew_err rewrite_file(void *output, uint64_t offset, const void *data, size_t size)
+static enum clew_err rewrite_file(void *run, uint64_t offset, const void *data, size_t size)
 {
-	int err = os_output_flush(output);
+	struct export_run *r = run;
 
-	return err || os_output_rewrite(output, offset, data, size) ? CLEW_OS : CLEW_OK;
+	r->write_error = os_output_flush(&r->file);
+	if (!r->write_error)
+		r->write_error = os_output_rewrite(&r->file, offset, data, size);
+	return r->write_error ? CLEW_OS : CLEW_OK;
 }
 
 int export_open_output(struct export_run *r)
@@ -303,8 +309,7 @@ int export_open_output(struct export_run *r)
 		cli_error("%s: %s", r->out_path, strerror(-err));
 		return CLI_FAILED;
 	}
-	r->sink = r->out_path ? (struct clew_sink){add_file, &r->file}
-			      : cli_stdout_sink(&r->out_diag);
+	r->sink = r->out_path ? (struct clew_sink){add_file, r} : cli_stdout_sink(&r->out_diag);
 	if (!is_packed && r->file.created.is_new)
 		r->opts.rewrite = rewrite_file;
 	if (is_packed)
@@ -431,12 +436,21 @@ static enum clew_err write_all(struct export_run *r)
 	return err == CLEW_OK && r->gzip ? gzip_sink_end(r->gzip) : err;
 }
 
+static const char *why_not(const struct export_run *r)
+{
+	const char *why = r->write_error ? strerror(-r->write_error)
+			: r->export      ? export_why(r->export)
+					 : NULL;
+
+	return why ? why : "the output is incomplete";
+}
+
 int export_fail(struct export_run *r, enum clew_err err)
 {
 	if (r->out_diag.code != CLEW_OK)
 		return cli_fail("standard output", &r->out_diag);
-	if (err == CLEW_OS && !r->diag.code) {
-		cli_error("%s: the output is incomplete", r->out_path ? r->out_path : "export");
+	if (err == CLEW_OS && !r->diag.os_errno) {
+		cli_error("%s: %s", r->out_path ? r->out_path : r->format_name, why_not(r));
 		return CLI_FAILED;
 	}
 	if (!r->diag.code)

@@ -26,6 +26,7 @@ struct export_run {
 	struct export *export;
 	struct ana_summary summary;
 	struct os_output file;
+	int write_error; /* -errno: of the last write there */
 	struct gzip_sink *gzip;
 	struct clew_sink sink; /* the file, or standard output */
 	struct clew_diag diag, out_diag;

@@ -30,6 +30,7 @@ struct functions {
 	int (*connect)(void *db, void **ret_connection);
 	void (*disconnect)(void **connection);
 	int (*query)(void *connection, const char *sql, struct duck_result *ret);
+	const char *(*result_error)(struct duck_result *r);
 	void (*destroy_result)(struct duck_result *r);
 	void *(*create_logical_type)(int type);
 	void *(*create_list_type)(void *of);
@@ -50,6 +51,8 @@ struct functions {
 	int (*appender_create)(void *connection, const char *schema, const char *table,
 			       void **ret_appender);
 	int (*append_data_chunk)(void *appender, void *chunk);
+	const char *(*appender_error)(void *appender);
+	int (*appender_close)(void *appender);
 	int (*appender_destroy)(void **appender);
 };
 
@@ -65,6 +68,7 @@ struct duck_table {
 	size_t nr_columns;
 	char dir[OS_TEMP_DIR_BYTES];
 	bool has_dir, has_failed;
+	struct buf *why;
 	void *db, *connection, *appender, *chunk;
 	void *types[DUCK_MAX_COLUMNS];
 	struct column at[DUCK_MAX_COLUMNS];
@@ -84,6 +88,7 @@ static bool load(struct functions *f)
 		{"duckdb_connect",                          &f->connect                         },
 		{"duckdb_disconnect",                       &f->disconnect                      },
 		{"duckdb_query",                            &f->query                           },
+		{"duckdb_result_error",                     &f->result_error                    },
 		{"duckdb_destroy_result",                   &f->destroy_result                  },
 		{"duckdb_create_logical_type",              &f->create_logical_type             },
 		{"duckdb_create_list_type",                 &f->create_list_type                },
@@ -102,6 +107,8 @@ static bool load(struct functions *f)
 		{"duckdb_list_vector_set_size",             &f->list_vector_set_size            },
 		{"duckdb_appender_create",                  &f->appender_create                 },
 		{"duckdb_append_data_chunk",                &f->append_data_chunk               },
+		{"duckdb_appender_error",                   &f->appender_error                  },
+		{"duckdb_appender_close",                   &f->appender_close                  },
 		{"duckdb_appender_destroy",                 &f->appender_destroy                },
 	};
 	struct os_library *l = os_library_load(DUCK_LIBRARY);
@@ -113,10 +120,18 @@ static bool load(struct functions *f)
 	return l;
 }
 
+/* The first cause alone, and its first line. */
+static bool fail(struct duck_table *t, const char *why)
+{
+	if (why && !t->why->nr)
+		buf_add(t->why, why, strcspn(why, "\n"));
+	return false;
+}
+
 static bool query(struct duck_table *t, const char *sql)
 {
 	struct duck_result r = {0};
-	bool ok = t->f.query(t->connection, sql, &r) == STATE_OK;
+	bool ok = t->f.query(t->connection, sql, &r) == STATE_OK || fail(t, t->f.result_error(&r));
 
 	t->f.destroy_result(&r);
 	return ok;
@@ -176,14 +191,17 @@ static bool create(struct duck_table *t)
 static bool open_database(struct duck_table *t)
 {
 	struct buf path = {0};
+	int os_err = os_temp_dir_make(t->dir);
 	bool ok;
 
-	t->has_dir = !os_temp_dir_make(t->dir);
-	if (!t->has_dir)
-		return false;
+	t->has_dir = !os_err;
+	if (os_err)
+		return fail(t, strerror(-os_err));
 	buf_printf(&path, "%s/rows", t->dir);
 	ok = !path.is_failed && t->f.open(buf_cstr(&path), &t->db) == STATE_OK &&
 	     t->f.connect(t->db, &t->connection) == STATE_OK;
+	if (!ok)
+		buf_printf(t->why, "libduckdb cannot make the file %s", buf_cstr(&path));
 	buf_done(&path);
 	/* One thread: the same bytes each time, and less memory. */
 	return ok && query(t, "SET threads=1") && query(t, "SET memory_limit='128MB'") &&
@@ -191,7 +209,8 @@ static bool open_database(struct duck_table *t)
 	       t->f.appender_create(t->connection, NULL, "t", &t->appender) == STATE_OK;
 }
 
-enum clew_err duck_table_new(struct duck_table **ret, const struct duck_column *columns, size_t nr)
+enum clew_err duck_table_new(struct duck_table **ret, const struct duck_column *columns, size_t nr,
+			     struct buf *why)
 {
 	struct duck_table *t = mem_zalloc(sizeof(*t));
 	enum clew_err err = CLEW_OK;
@@ -200,6 +219,7 @@ enum clew_err duck_table_new(struct duck_table **ret, const struct duck_column *
 		return CLEW_NO_MEMORY;
 	t->columns = columns;
 	t->nr_columns = nr;
+	t->why = why;
 	if (!load(&t->f))
 		err = CLEW_UNSUPPORTED;
 	else if (nr > DUCK_MAX_COLUMNS || !open_database(t))
@@ -328,7 +348,8 @@ static enum clew_err end_chunk(struct duck_table *t)
 			t->f.list_vector_set_size(t->at[i].vector, t->at[i].nr_items);
 	}
 	t->f.data_chunk_set_size(t->chunk, t->row);
-	t->has_failed = t->f.append_data_chunk(t->appender, t->chunk) != STATE_OK;
+	t->has_failed = t->f.append_data_chunk(t->appender, t->chunk) != STATE_OK &&
+			!fail(t, t->f.appender_error(t->appender));
 	t->f.destroy_data_chunk(&t->chunk);
 	return t->has_failed ? CLEW_OS : CLEW_OK;
 }
@@ -368,6 +389,10 @@ enum clew_err duck_table_write(struct duck_table *t,
 
 	if (err != CLEW_OK)
 		return err;
+	if (t->f.appender_close(t->appender) != STATE_OK) {
+		fail(t, t->f.appender_error(t->appender));
+		return CLEW_OS;
+	}
 	if (t->f.appender_destroy(&t->appender) != STATE_OK ||
 	    !query_in_dir(t, "COPY t TO '",
 			  "/out' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 32768, "

@@ -8,12 +8,14 @@
 
 #include <clew/err.h>
 
+#include "base/buf.h"
+
 /*
  * One table, written as Parquet by libduckdb, which is loaded when needed. Rows go to a database of
  * our own in a temporary directory, so that memory does not grow with them.
  *
- *	duck_table_new(&t, columns, nr);
- *	duck_put_u64(t, 0, 7); duck_put_text(t, 1, "x"); duck_end_row(t); ...
+ *	duck_table_new(&t, columns, nr, &why);
+ *	duck_put_u64(t, 0, 7); duck_put_text(t, 1, "x", 1); duck_end_row(t); ...
  *	duck_table_write(t, take, ctx);
  *	duck_table_free(t);
  *
@@ -31,9 +33,12 @@ struct duck_column {
 struct duck_table;
 enum { DUCK_MAX_COLUMNS = 16 };
 
-/** @p columns live as long as the table. CLEW_UNSUPPORTED: no such library, or one without the
- * functions of version 1.0; CLEW_OS: no temporary directory, or the library fails. */
-enum clew_err duck_table_new(struct duck_table **ret, const struct duck_column *columns, size_t nr);
+/** @p columns and @p why live as long as the table. CLEW_UNSUPPORTED: no such library, or one
+ * without the functions of version 1.0; CLEW_OS: no temporary directory, or the library fails. With
+ * each CLEW_OS, @p why gets the first cause that is known, as the system or the library words it.
+ */
+enum clew_err duck_table_new(struct duck_table **ret, const struct duck_column *columns, size_t nr,
+			     struct buf *why);
 void duck_table_free(struct duck_table *t);
 
 void duck_put_u32(struct duck_table *t, size_t column, uint32_t v);

@@ -343,6 +343,11 @@ const struct export_summary *export_summary(const struct export *x)
 	return &x->summary;
 }
 
+const char *export_why(struct export *x)
+{
+	return x->has_begun && x->format->why ? x->format->why(x) : NULL;
+}
+
 const struct export_opts *export_opts(const struct export *x)
 {
 	return &x->opts;

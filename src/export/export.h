@@ -98,6 +98,8 @@ struct export_format {
 	enum clew_err (*event)(struct export *x, const struct ana_event *e);
 	enum clew_err (*end)(struct export *x);
 	void (*done)(struct export *x); /* free what the state owns; after each begin() */
+	/** Of a CLEW_OS that is not the sink's: why, in words of others. NULL: unknown. */
+	const char *(*why)(struct export *x);
 };
 
 struct export_opts {
@@ -152,6 +154,8 @@ enum clew_err export_batch(void *x, const struct ana_batch *b);
 enum clew_err export_finish(struct export *x, const struct ana_summary *s);
 
 const struct export_summary *export_summary(const struct export *x);
+/** The format's cause of a CLEW_OS, in words of others; NULL: it has none. */
+const char *export_why(struct export *x);
 
 /* --- for formats --- */
 

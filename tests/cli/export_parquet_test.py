@@ -7,14 +7,25 @@ import ctypes.util
 import json
 import os
 import platform
+import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
 from cli import perf_make as pm
 from cli.export_make import ENV, NR_EVIL, TYPE, at, chain, clew, cycles, evil, export, one, place, program_records, recording, run, two, work
+
+
+def own_directories():
+    return {n for n in os.listdir("/var/tmp") if n.startswith("clew-")}
+
+
+EARLIER = own_directories()
 
 # --- without the library ---
 
@@ -107,12 +118,39 @@ with open(exported(one), "rb") as a, open(exported(one, name="y.parquet"), "rb")
 tap.check(first == second and first[:4] == first[-4:] == b"PAR1", "two runs are equal", [len(first), len(second)])
 p = run(clew, "export", "--to", "parquet", "-i", one)
 tap.check(p.returncode == 0 and p.stdout == first, "standard output", p.stderr)
-tap.check(not [n for n in os.listdir("/var/tmp") if n.startswith("clew-")], "nothing remains in /var/tmp", os.listdir("/var/tmp"))
 
+# --- a full disk ---
+
+block = [cycles.sample(place("hot", i % 7), time=2000 + i, chain=chain(place("hot", i % 7), place("main", 9))) for i in range(2000)]
+long_1, long_4 = (recording(f"long{nr}.data", [cycles], [*program_records(cycles), *block * nr]) for nr in (50, 200))
+
+
+def limited(nr_bytes, *options):
+    """Files may have no more bytes; a pipe may."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (nr_bytes, nr_bytes))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    return run(clew, "export", *options, preexec_fn=limit, restore_signals=False)
+
+
+for nr_bytes, words in ((100, rb"libduckdb cannot make the file \S+"), (20000, rb".*File too large")):
+    p = limited(nr_bytes, "--to", "parquet", "-i", long_1)
+    tap.check(p.returncode == 1 and not p.stdout and re.search(rb"^clew: error: parquet: " + words + rb"$", p.stderr, re.M), f"files of at most {nr_bytes} bytes: why", p.stderr)
+path = os.path.join(work, "full.json")
+p = limited(100000, "--to", "chrome-samples", "-i", long_1, "-o", path)
+tap.check(p.returncode == 1 and f"{path}: File too large".encode() in p.stderr and not os.path.exists(path), "other formats: why, and no file is left", p.stderr)
+
+
+# Those of others that run now go away, too.
+left = own_directories() - EARLIER
+until = time.monotonic() + 120
+while left & own_directories() and time.monotonic() < until:
+    time.sleep(0.1)
+tap.check(not left & own_directories(), "nothing remains in /var/tmp", left)
 
 # --- memory ---
 
-block = [cycles.sample(place("hot", i % 7), time=2000 + i, chain=chain(place("hot", i % 7), place("main", 9))) for i in range(2000)]
 
 
 def peak(to, data):
@@ -121,7 +159,6 @@ def peak(to, data):
     return int(run(sys.executable, "-c", code, clew, "export", "-q", "--to", to, "-i", data, "-o", os.path.join(work, "long")).stdout)
 
 
-long_1, long_4 = (recording(f"long{nr}.data", [cycles], [*program_records(cycles), *block * nr]) for nr in (50, 200))
 if sys.argv[2:] == ["sanitized"]:
     tap.skip("memory: at most 400 MiB more than another format takes", "the sanitizer keeps what is freed")
 else:

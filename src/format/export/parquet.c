@@ -25,6 +25,7 @@ enum column {
 
 struct parquet {
 	struct duck_table *table;
+	struct buf why; /* it could not be written */
 };
 
 static enum clew_err begin(struct export *x)
@@ -46,7 +47,7 @@ static enum clew_err begin(struct export *x)
 	};
 	struct parquet *p = export_state(x);
 
-	return duck_table_new(&p->table, columns, NR_COLUMNS);
+	return duck_table_new(&p->table, columns, NR_COLUMNS, &p->why);
 }
 
 static void put_u32(struct duck_table *t, enum column c, uint32_t v)
@@ -136,6 +137,14 @@ static void done(struct export *x)
 	struct parquet *p = export_state(x);
 
 	duck_table_free(p->table);
+	buf_done(&p->why);
+}
+
+static const char *why(struct export *x)
+{
+	struct parquet *p = export_state(x);
+
+	return p->why.nr ? buf_cstr(&p->why) : NULL;
 }
 
 const struct export_format export_parquet = {
@@ -151,4 +160,5 @@ const struct export_format export_parquet = {
 	.sample = sample,
 	.end = end,
 	.done = done,
+	.why = why,
 };
