@@ -52,6 +52,7 @@ struct functions {
 			       void **ret_appender);
 	int (*append_data_chunk)(void *appender, void *chunk);
 	const char *(*appender_error)(void *appender);
+	int (*appender_flush)(void *appender);
 	int (*appender_close)(void *appender);
 	int (*appender_destroy)(void **appender);
 };
@@ -73,7 +74,11 @@ struct duck_table {
 	void *types[DUCK_MAX_COLUMNS];
 	struct column at[DUCK_MAX_COLUMNS];
 	uint64_t row, max_rows; /* of the chunk */
+	uint64_t text_bytes;    /* of rows that the library has in memory, and of the chunk */
 };
+
+/* Then they go to the database: by itself, the library counts rows alone. */
+enum { MAX_TEXT_BYTES = 64 << 20, TEXT_BYTES = 16 /* besides its characters */ };
 
 /* --- the library --- */
 
@@ -108,6 +113,7 @@ static bool load(struct functions *f)
 		{"duckdb_appender_create",                  &f->appender_create                 },
 		{"duckdb_append_data_chunk",                &f->append_data_chunk               },
 		{"duckdb_appender_error",                   &f->appender_error                  },
+		{"duckdb_appender_flush",                   &f->appender_flush                  },
 		{"duckdb_appender_close",                   &f->appender_close                  },
 		{"duckdb_appender_destroy",                 &f->appender_destroy                },
 	};
@@ -313,8 +319,10 @@ void duck_put_text(struct duck_table *t, size_t column, const char *s, size_t si
 {
 	struct column *c = value(t, column);
 
-	if (c)
-		t->f.vector_assign_string_element_len(c->vector, t->row, s, size);
+	if (!c)
+		return;
+	t->text_bytes += size + TEXT_BYTES;
+	t->f.vector_assign_string_element_len(c->vector, t->row, s, size);
 }
 
 static bool has_item_room(struct duck_table *t, struct column *c)
@@ -336,6 +344,7 @@ void duck_put_item(struct duck_table *t, size_t column, const char *s, size_t si
 	if (!list->length)
 		list->offset = c->nr_items;
 	list->length++;
+	t->text_bytes += size + TEXT_BYTES;
 	t->f.vector_assign_string_element_len(c->child, c->nr_items++, s, size);
 }
 
@@ -354,11 +363,26 @@ static enum clew_err end_chunk(struct duck_table *t)
 	return t->has_failed ? CLEW_OS : CLEW_OK;
 }
 
+static enum clew_err flush(struct duck_table *t)
+{
+	enum clew_err err = end_chunk(t);
+
+	t->text_bytes = 0;
+	if (err == CLEW_OK && t->f.appender_flush(t->appender) != STATE_OK) {
+		t->has_failed = !fail(t, t->f.appender_error(t->appender));
+		err = CLEW_OS;
+	}
+	return err;
+}
+
 enum clew_err duck_end_row(struct duck_table *t)
 {
 	if (!begin_chunk(t))
 		return CLEW_OS;
-	return ++t->row == t->max_rows ? end_chunk(t) : CLEW_OK;
+	t->row++;
+	if (t->text_bytes >= MAX_TEXT_BYTES)
+		return flush(t);
+	return t->row == t->max_rows ? end_chunk(t) : CLEW_OK;
 }
 
 /* --- the file --- */
