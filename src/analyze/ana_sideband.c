@@ -20,14 +20,31 @@ static enum clew_err play(struct analyze *a, const struct perf_record *r)
 	return who_play(&who_player_of_now, a->who, who_guests(a->who), r, &stamp);
 }
 
-static enum clew_err take_lost(struct analyze *a, const struct perf_record *r)
+static uint64_t add(uint64_t a, uint64_t b)
 {
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/*
+ * What found no room is counted twice from Linux 6.0 on: in a LOST record as soon as there is room
+ * again, and by event (PERF_FORMAT_LOST), which the recorder reads and writes at the end as
+ * LOST_SAMPLES without a time. The last loss of a ring is in the second one alone.
+ */
+static enum clew_err take_lost(struct analyze *a, const struct perf_record *r,
+			       struct clew_perf_ns time)
+{
+	struct ana_losses *n = &a->losses;
 	struct perf_lost l;
+	uint64_t *to = r->type == PERF_RECORD_LOST ? &n->noted
+		     : ana_has_place(time)         ? &n->dropped
+						   : &n->totals;
 
 	if (perf_lost_parse(r, &l) != CLEW_OK)
 		return CLEW_BAD_FILE;
-	if (__builtin_add_overflow(a->summary.nr_lost, l.lost, &a->summary.nr_lost))
-		a->summary.nr_lost = UINT64_MAX;
+	*to = add(*to, l.lost);
+	a->summary.nr_lost = add(n->noted > n->totals ? n->noted : n->totals, n->dropped);
 	return CLEW_OK;
 }
 
@@ -72,12 +89,13 @@ static enum clew_err take_build_id(struct analyze *a, const struct perf_record *
 						     : CLEW_BAD_FILE;
 }
 
-enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r)
+enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r,
+			      struct clew_perf_ns time)
 {
 	switch (r->type) {
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
-		return take_lost(a, r);
+		return take_lost(a, r, time);
 	case PERF_RECORD_NAMESPACES:
 		return ana_machine_of_record(a, r) ? CLEW_OK
 						   : ana_places_take_namespaces(&a->places, r);

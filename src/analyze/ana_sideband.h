@@ -8,6 +8,8 @@
 
 /** Take what is kept of a record, and its part of a table. As budget_account_take(). */
 bool ana_charge(struct analyze *a, uint64_t bytes, const char *what);
-enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r);
+/** @p time: of the record; ana_has_place() says whether it has one. */
+enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r,
+			      struct clew_perf_ns time);
 
 #endif

@@ -152,7 +152,7 @@ static enum clew_err process(struct analyze *a, const struct perf_record *r,
 
 	if (r->type == PERF_RECORD_SAMPLE)
 		return ana_deliver_sample(a, r, item && item->is_sample ? item : NULL);
-	err = ana_take_record(a, r);
+	err = ana_take_record(a, r, time);
 	if (err == CLEW_OK && a->opts.wants_who && who_on_takes(r->type))
 		err = ana_take_switch(a, r, time);
 	if (err == CLEW_BAD_FILE) {

@@ -392,7 +392,7 @@ struct ana_summary {
 	uint64_t nr_filtered; /* omitted by ana_filter */
 	uint64_t nr_bad;      /* samples that could not be parsed or belong to no event: skipped */
 	uint64_t first_bad_offset;
-	uint64_t nr_lost;        /* LOST and LOST_SAMPLES: records the kernel could not write */
+	uint64_t nr_lost;        /* records the kernel had no room for, and samples it dropped */
 	uint64_t nr_aux_bytes;   /* hardware trace in the file, not decoded here */
 	uint64_t nr_aux_missing; /* bytes that AUX records announce in a file without any trace at
 				    all */

@@ -19,6 +19,11 @@
 #include "who/who.h"
 #include "who/who_own.h"
 
+/** Sums of what LOST records say, of the recorder's totals, and of samples that the PMU dropped. */
+struct ana_losses {
+	uint64_t noted, totals, dropped;
+};
+
 /* State of the pipeline that analyze.c runs; only this room includes it. */
 
 struct analyze {
@@ -41,6 +46,7 @@ struct analyze {
 		VEC(struct ana_unresolved);
 	} unresolved;
 	struct ana_stacks *stacks; /* NULL: none was met yet */
+	struct ana_losses losses;
 	struct ana_aux aux;
 	struct ana_tracing tracing;
 	struct ana_windows windows;

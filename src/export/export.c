@@ -242,10 +242,11 @@ static enum clew_err take_lost(struct export *x, const struct ana_event *e)
 	struct export_lost l = {.time = e->time, .cpu = e->cpu};
 	struct perf_lost lost;
 
-	if (perf_lost_parse(&e->record, &lost) != CLEW_OK)
+	/* Without a time it is a total of what others report when it happened. */
+	if (!e->time.ns || !clew_perf_ns_is_known(e->time) ||
+	    perf_lost_parse(&e->record, &lost) != CLEW_OK)
 		return CLEW_OK;
 	l.nr = lost.lost;
-	x->summary.nr_lost += l.nr;
 	return x->format->lost ? x->format->lost(x, &l) : CLEW_OK;
 }
 

@@ -137,7 +137,6 @@ struct export_summary {
 	uint64_t nr_short;            /* written with their innermost function alone: no room */
 	uint64_t nr_cut;              /* written with a cut stack */
 	uint64_t nr_no_key;           /* of threads and groups for which there was no room */
-	uint64_t nr_lost;             /* records */
 	uint64_t nr_pauses, pause_ns; /* added up over CPUs and threads */
 	uint64_t nr_clipped;          /* markers outside of the time of all samples, moved to it */
 };

@@ -226,9 +226,9 @@ static enum clew_err put_head(struct export *x)
 	if (command)
 		buf_printf(out, "cmd: %s\n", export_text(export_tables(x), command));
 	buf_str(out, "desc: Trigger: samples; the number of calls is that of samples in them\n");
-	if (export_summary(x)->nr_lost)
+	if (export_of_run(x)->nr_lost)
 		buf_printf(out, "desc: Lost records: %llu\n",
-			   (unsigned long long)export_summary(x)->nr_lost);
+			   (unsigned long long)export_of_run(x)->nr_lost);
 	if (!has_parts(x))
 		put_columns(x, c->totals);
 	return CLEW_OK;
