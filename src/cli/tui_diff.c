@@ -29,7 +29,7 @@ static bool children(void *ctx, bool is_top, uint64_t node, struct tui_nodes *re
 	const struct view *v = ctx;
 
 	(void)node;
-	for (size_t i = 0; is_top && v->table && i < v->table->diff.nr_shown; i++) {
+	for (size_t i = 0; is_top && v->lines && i < v->table->diff.nr_shown; i++) {
 		if (v->only_significant && !v->table->diff.rows.data[i].is_significant)
 			continue;
 		if (!vec_push(ret, i))

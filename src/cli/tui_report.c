@@ -67,13 +67,11 @@ static void drop_table(struct tui_report *t)
 	t->periods = NULL;
 }
 
-enum clew_err tui_report_make(struct tui_report *t)
+static enum clew_err make_table(struct tui_report *t)
 {
 	enum clew_err err;
 	size_t bytes;
 
-	drop_table(t);
-	set_options(t);
 	if (t->event >= report_feed_nr_events(t->in.feed))
 		return CLEW_OK; /* nothing to show */
 	err = report_make_table(t->in.args, t->in.feed, t->event, &t->table);
@@ -87,6 +85,19 @@ enum clew_err tui_report_make(struct tui_report *t)
 	t->columns = 0;
 	t->in.args->text.columns = 0;
 	return report_lines_new(&t->lines, t->in.feed, &t->table, &t->in.args->text);
+}
+
+/* Without lines there are no rows: the browser asks for both. */
+enum clew_err tui_report_make(struct tui_report *t)
+{
+	enum clew_err err;
+
+	drop_table(t);
+	set_options(t);
+	err = make_table(t);
+	if (err != CLEW_OK)
+		drop_table(t);
+	return err;
 }
 
 size_t tui_report_next_event(const struct tui_report *t, size_t event, bool is_before)

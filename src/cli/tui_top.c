@@ -219,7 +219,10 @@ enum clew_err tui_top_make(struct tui_top *t)
 	text.is_colored = true; /* the screen knows whether it has colours */
 	text.columns = 0;
 	text.keeps_ends = true;
-	return report_lines_new(&t->lines, t->view->feed, &t->table, &text);
+	err = report_lines_new(&t->lines, t->view->feed, &t->table, &text);
+	if (err != CLEW_OK)
+		drop_table(t); /* the browser asks for the lines of its rows */
+	return err;
 }
 
 /* --- life --- */
