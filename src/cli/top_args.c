@@ -138,6 +138,8 @@ static void settle_analysis(struct top_args *a)
 
 static int settle(struct top_args *a)
 {
+	int status;
+
 	if (a->is_stdio && a->is_json) {
 		cli_error("--stdio and --json exclude each other");
 		return CLI_USAGE;
@@ -165,7 +167,10 @@ static int settle(struct top_args *a)
 		cli_hint("--stdio prints tables, --json objects");
 		return CLI_USAGE;
 	}
-	return a->color ? cli_check_color(a->color) : -1;
+	status = cli_check_color(a->color);
+	if (!a->has_color)
+		a->color = "never";
+	return status;
 }
 
 static int parse(struct top_args *a, int argc, char **argv)
@@ -211,7 +216,7 @@ static int parse(struct top_args *a, int argc, char **argv)
 		{0, "force", NULL, "perf maps of other users, too", CLI_FLAG, &a->in.is_forced},
 
 		{0, "Output", NULL, NULL, CLI_SECTION},
-		{0, "color", NULL, "colours where output has some (default); --no-color: none, as with NO_COLOR in the environment", CLI_FLAG, &a->has_color},
+		{0, "color", NULL, "colours where output has some (default); --no-color: none, as with NO_COLOR in the environment for the screen", CLI_FLAG, &a->has_color},
 		{0, "stdio", NULL, "print a table at each refresh", CLI_FLAG, &a->is_stdio},
 		{0, "json", NULL, "print one JSON object per line at each refresh", CLI_FLAG, &a->is_json},
 		{0, "stdio-color", "WHEN", "always, never or auto (on a terminal)", CLI_STRING, &a->color},

@@ -104,6 +104,8 @@ def test_text():
     heads = re.findall(r"^# clew top, refresh (\d): \d+ samples/s, \d+ lost.*, kernel [\d.]+ %, user [\d.]+ %, guest [\d.]+ %.*clew itself [\d.]+ %", p.stdout, re.M)
     check(p.returncode == 0 and heads == ["1", "2"], "--stdio -n 2: two tables with their heads", p.stdout[:400] + p.stderr)
     check(re.search(r"^ +[\d.]+% +top_spin +\[\.\] top_spin$", p.stdout, re.M), "the table's row", p.stdout[:800])
+    colored, plain = (run("--stdio", "-n", "1", "-d", "0.3", "--stdio-color", "always", *more, "--", SPIN).stdout for more in ([], ["--no-color"]))
+    check("\x1b[" in colored and "\x1b" not in plain and "top_spin" in plain, "--no-color: no colours", plain[:300])
 
 
 def test_ends():
