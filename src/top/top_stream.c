@@ -11,7 +11,6 @@
 #include "top/top_history.h"
 
 enum { BLOCK_BYTES = 256 << 10 };
-#define NS_PER_MS 1000000ull
 
 struct block {
 	struct block *next;

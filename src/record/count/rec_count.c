@@ -13,6 +13,7 @@
 #include "record/open/command.h"
 
 enum { TASK_CHECK_MS = 100, MAX_SLEEP_MS = 60000 };
+
 struct part_sum {
 	double value;
 	uint64_t enabled_ns, running_ns;

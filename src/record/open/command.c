@@ -9,6 +9,7 @@
 #include "os/signals.h"
 
 enum { CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
+
 enum clew_err rec_command_fork(struct os_child *ret, const struct rec_options *o,
 			       int *ret_exit_code, struct rec_error *error)
 {
