@@ -24,9 +24,9 @@ struct top_run {
 	struct clew_diag out_diag;
 	enum clew_err draw_err;
 	uint64_t nr_shown;
-	struct os_lock *lock; /* guards what follows */
+	struct os_lock *lock; /* guards must_close */
 	bool must_close;      /* the screen */
-	struct buf notes;     /* said while there is one, in lines */
+	struct buf notes;     /* of the session's thread while the screen may be open, in lines */
 	bool has_screen;      /* it may be open */
 };
 

@@ -232,7 +232,7 @@ static int parse(struct top_args *a, int argc, char **argv)
 		ONLY_IN_PERF(0, "sym-annotate", "SYMBOL", "--sym-annotate is not supported: 'a' on a row, or 'clew annotate SYMBOL'"),
 		ONLY_IN_PERF('b', "branch-any", NULL, "-b is not supported: 'clew record -b' and 'clew report' show branches"),
 		ONLY_IN_PERF('j', "branch-filter", "KINDS", "-j is not supported: 'clew record -j' and 'clew report' show branches"),
-		ONLY_IN_PERF(0, "tui", NULL, "--tui is not an option: the screen is what there is without --stdio and --json"),
+		ONLY_IN_PERF(0, "tui", NULL, "--tui is not needed: without --stdio and --json there is a screen"),
 		{0}};
 	/* clang-format on */
 	const struct cli_command command = {

@@ -13,12 +13,12 @@
  *	top_start(t)                        the thread that analyzes
  *	rec_session_run() with top_sink(t) and --control top_control(t), in the caller's thread;
  *	  meanwhile in another, which draws:
- *	  while ((view = top_wait(t, view)) != NULL) ...; at any time top_stop(t)
- *	top_finish(t)
+ *	  while ((view = top_wait(t, view, -1, &is_end)) != NULL) ...; at any time top_stop(t)
+ *	top_finish(t, &diag)
  *	top_free(t)
  *
  * At each refresh the counts so far decay, those of what is new are added, and what has become
- *small is dropped. A view that no one takes is not replaced: the next one then covers more time.
+ * small is dropped. A view that no one takes is not replaced: the next one then covers more time.
  */
 struct top;
 
@@ -71,11 +71,11 @@ void top_set_refresh(struct top *t, uint64_t ns);
 void top_set_zeroed(struct top *t, bool is_zeroed);
 void top_pause(struct top *t, bool is_paused);
 
+enum { TOP_SAVED_SECONDS = 10 };
 /**
  * Append the last TOP_SAVED_SECONDS, or what there is room for, as a recording from a pipe. Also
  * where the recording has ended. @return false: there is nothing, or memory is short.
  */
-enum { TOP_SAVED_SECONDS = 10 };
 bool top_save(struct top *t, struct buf *ret);
 
 /** The recording has ended: what is left makes the last view. Waits for the analysis; the views

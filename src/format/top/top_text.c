@@ -20,7 +20,7 @@ enum clew_err top_table_make(const struct top_view *v, size_t i, const struct to
 	return err;
 }
 
-double top_percent(uint64_t part, uint64_t whole)
+static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -42,10 +42,9 @@ static void put_short_head(struct buf *out, const struct top_view *v)
 	buf_printf(out, "%.0f/s, ", per_second(v));
 	put_lost(out, v);
 	buf_printf(out, ", k %.1f u %.1f g %.1f %%, clew %.1f %%",
-		   top_percent(v->by_level[TOP_KERNEL], v->samples),
-		   top_percent(v->by_level[TOP_USER], v->samples),
-		   top_percent(v->by_level[TOP_GUEST], v->samples),
-		   top_percent(v->cpu_ns, v->interval_ns));
+		   percent(v->by_level[TOP_KERNEL], v->samples),
+		   percent(v->by_level[TOP_USER], v->samples),
+		   percent(v->by_level[TOP_GUEST], v->samples), percent(v->cpu_ns, v->interval_ns));
 }
 
 void top_put_head(struct buf *out, const struct top_view *v, bool is_short)
@@ -59,11 +58,11 @@ void top_put_head(struct buf *out, const struct top_view *v, bool is_short)
 	buf_printf(out, "%.0f samples/s, ", per_second(v));
 	put_lost(out, v);
 	buf_printf(out, ", kernel %.1f %%, user %.1f %%, guest %.1f %%",
-		   top_percent(v->by_level[TOP_KERNEL], nr), top_percent(v->by_level[TOP_USER], nr),
-		   top_percent(v->by_level[TOP_GUEST], nr));
+		   percent(v->by_level[TOP_KERNEL], nr), percent(v->by_level[TOP_USER], nr),
+		   percent(v->by_level[TOP_GUEST], nr));
 	if (v->by_level[TOP_OTHER])
-		buf_printf(out, ", other %.1f %%", top_percent(v->by_level[TOP_OTHER], nr));
-	buf_printf(out, ", clew itself %.1f %% of a CPU", top_percent(v->cpu_ns, v->interval_ns));
+		buf_printf(out, ", other %.1f %%", percent(v->by_level[TOP_OTHER], nr));
+	buf_printf(out, ", clew itself %.1f %% of a CPU", percent(v->cpu_ns, v->interval_ns));
 }
 
 static enum clew_err put_buf(const struct clew_sink *sink, const struct buf *b)

@@ -31,7 +31,4 @@ enum clew_err top_text(const struct top_view *v, const struct top_style *style,
 enum clew_err top_json(const struct top_view *v, const struct top_style *style,
 		       const struct clew_sink *sink);
 
-/** Part of @p whole in percent; 0 of nothing. */
-double top_percent(uint64_t part, uint64_t whole);
-
 #endif
