@@ -107,6 +107,14 @@ bool top_is_taken(struct top *t)
 	return is_taken;
 }
 
+void top_wait_taken(struct top *t)
+{
+	os_lock(t->lock);
+	while (t->view && !t->is_taken && !t->is_stopped)
+		os_lock_wait(t->lock);
+	os_unlock(t->lock);
+}
+
 struct top_view *top_wait(struct top *t, struct top_view *old, int ms, bool *ret_is_end)
 {
 	struct top_view *v = NULL;
@@ -121,6 +129,7 @@ struct top_view *top_wait(struct top *t, struct top_view *old, int ms, bool *ret
 		v->nr_users++;
 		t->is_taken = true;
 		release(old);
+		os_lock_wake_all(t->lock);
 	}
 	*ret_is_end = !v && t->is_ended;
 	os_unlock(t->lock);
@@ -134,6 +143,7 @@ void top_stop(struct top *t)
 	os_lock(t->lock);
 	is_first = !t->is_stopped;
 	t->is_stopped = true;
+	os_lock_wake_all(t->lock);
 	os_unlock(t->lock);
 	if (!is_first)
 		return;

@@ -329,8 +329,10 @@ static enum clew_err read_streams(struct top *t)
 		closed = close_stream(t);
 		err = err == CLEW_OK ? closed : err;
 	}
-	if (err == CLEW_OK && t->a.time_at && (t->a.next.samples || !t->a.shown))
+	if (err == CLEW_OK && t->a.time_at && (t->a.next.samples || !t->a.shown)) {
+		top_wait_taken(t);
 		err = refresh(t);
+	}
 	return err;
 }
 

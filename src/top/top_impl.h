@@ -48,6 +48,8 @@ void top_send(struct top *t, const char *command);
 void top_publish(struct top *t, struct top_view *v);
 /** Has the newest view been taken? */
 bool top_is_taken(struct top *t);
+/** Wait until it is, or no one will take it: after top_stop(). */
+void top_wait_taken(struct top *t);
 /** One user more, until top_release(). @return @p v. */
 struct top_view *top_hold(struct top *t, struct top_view *v);
 

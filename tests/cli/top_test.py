@@ -182,11 +182,19 @@ def test_slow_reader():
     while len(found) < 1000 and found[-1]["seconds"] < 0.5:
         found.append(json.loads(p.stdout.readline()))
     found.append(json.loads(p.stdout.readline()))
-    p.send_signal(signal.SIGTERM)
-    p.communicate(timeout=PATIENCE)
     last = found[-1]
     check(last["all_lost"] == 0 and sum(o["samples"] for o in found) == last["all_samples"] and max(o["seconds"] for o in found) >= 0.5,
           "a reader that stands still delays a refresh, and nothing is lost", last)
+    start = ran(child)
+    until(lambda: ran(child) > start + 200)
+    p.send_signal(signal.SIGTERM)
+    until(lambda: not os.path.exists(f"/proc/{child}"))
+    time.sleep(0.5)  # for the last refresh, which waits for its reader
+    found += objects(p.stdout.read())
+    p.stdout.close()
+    p.wait(timeout=PATIENCE)
+    check([o["refresh"] for o in found] == list(range(1, len(found) + 1)) and sum(o["samples"] for o in found) == found[-1]["all_samples"],
+          "nor is a refresh, when it reads on after the end", [o["refresh"] for o in found])
 
 
 def churn(options, is_enough):
