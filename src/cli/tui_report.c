@@ -60,8 +60,7 @@ static void set_options(struct tui_report *t)
 
 static void drop_table(struct tui_report *t)
 {
-	report_lines_free(t->lines);
-	t->lines = NULL;
+	tui_fitted_set(&t->fitted, NULL);
 	report_table_done(&t->table);
 	mem_free(t->periods);
 	t->periods = NULL;
@@ -69,6 +68,7 @@ static void drop_table(struct tui_report *t)
 
 static enum clew_err make_table(struct tui_report *t)
 {
+	struct report_lines *lines;
 	enum clew_err err;
 	size_t bytes;
 
@@ -82,9 +82,11 @@ static enum clew_err make_table(struct tui_report *t)
 	if (!t->periods || !make_order(t))
 		return CLEW_NO_MEMORY;
 	memcpy(t->periods, t->table.periods, bytes);
-	t->columns = 0;
 	t->in.args->text.columns = 0;
-	return report_lines_new(&t->lines, t->in.feed, &t->table, &t->in.args->text);
+	err = report_lines_new(&lines, t->in.feed, &t->table, &t->in.args->text);
+	if (err == CLEW_OK)
+		tui_fitted_set(&t->fitted, lines);
+	return err;
 }
 
 /* Without lines there are no rows: the browser asks for both. */
@@ -213,6 +215,7 @@ void tui_report_free(struct tui_report *t)
 	mem_free(t->next_time);
 	mem_free(t->last_path);
 	mem_free(t->last_time);
+	tui_fitted_done(&t->fitted);
 	buf_done(&t->text);
 	mem_free(t);
 }

@@ -3,9 +3,8 @@
 #define CLI_TUI_REPORT_IMPL_H
 
 #include "cli/tui_annotate.h"
-#include "cli/tui_browser.h"
 #include "cli/tui_report.h"
-#include "format/report/report_lines.h"
+#include "cli/tui_table.h"
 
 /** What rows are to have in common. */
 enum tui_zoom_kind { TUI_ZOOM_DSO, TUI_ZOOM_THREAD, TUI_ZOOM_CGROUP, TUI_ZOOM_KERNEL };
@@ -21,12 +20,11 @@ struct tui_report {
 	struct tui_browser *browser;
 	struct annotate *annotate; /* of this reading; NULL: not yet */
 	struct report_table table;
-	struct report_lines *lines;
+	struct tui_fitted fitted;
 	uint64_t *periods; /* the table's own, of all that was read */
 	uint32_t *order;   /* rows as they are shown */
 	size_t event;      /* of the table */
 	size_t sorted_by;  /* the event of its group that sorts rows */
-	size_t columns;    /* that lines are fitted to */
 	struct {
 		VEC(struct tui_zoom);
 	} zooms;
@@ -55,10 +53,6 @@ size_t tui_report_next_event(const struct tui_report *t, size_t event, bool is_b
 
 extern const struct tui_source tui_report_source; /* but for ctx */
 
-/** The table's row, or a line of its graph, that a node of the browser is. */
-bool tui_report_is_row(uint64_t node);
-size_t tui_report_row_of(uint64_t node);
-struct report_line_node tui_report_line_of(uint64_t node);
 /** tui_source's name(). */
 void tui_report_name(void *report, uint64_t node, bool is_whole, struct buf *out);
 /** The frame at @p node. @return false: rows are not of frames. */

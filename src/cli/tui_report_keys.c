@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdlib.h>
-
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "cli/common/message.h"
 #include "cli/tui_file.h"
 #include "cli/tui_report_impl.h"
 
-enum { MAX_ITEMS = 24, HUNDRED = 100 };
+enum { MAX_ITEMS = 24 };
 
 /* clang-format off */
 const struct tui_key_text tui_report_keys[] = {
@@ -47,21 +45,11 @@ static void make_again(struct tui_report *t)
 
 static void ask_min_share(struct tui_report *t)
 {
-	clew_auto(buf_done) struct buf text = {0};
-	const char *s;
-	char *end;
-	double v;
+	double share = t->in.args->table.min_share;
 
-	buf_printf(&text, "%g", t->in.args->table.min_share * HUNDRED);
-	if (!tui_ask("least percent of a row: ", &text, NULL, NULL))
+	if (!tui_ask_share(t->browser, &share))
 		return;
-	s = buf_cstr(&text);
-	v = strtod(s, &end);
-	if (end == s || *end || !(v >= 0) || v > HUNDRED) {
-		tui_browser_say(t->browser, "a number from 0 to 100, not '%s'", s);
-		return;
-	}
-	t->min_share = v / HUNDRED;
+	t->min_share = share;
 	make_again(t);
 }
 
@@ -171,7 +159,7 @@ static void annotate(struct tui_report *t)
 
 	if (!tui_browser_at(t->browser, &node))
 		return;
-	if (!t->lines || !tui_report_frame_of(t, node, &frame) ||
+	if (!t->fitted.lines || !tui_report_frame_of(t, node, &frame) ||
 	    !(f = report_feed_frame(t->in.feed, frame)).sym) {
 		tui_browser_say(t->browser, "this row is no function with a known name");
 		return;
@@ -259,7 +247,7 @@ static void add_items(struct tui_report *t, struct menu *m)
 	enum report_key ignored;
 	uint64_t node;
 
-	if (tui_browser_at(t->browser, &node) && t->lines) {
+	if (tui_browser_at(t->browser, &node) && t->fitted.lines) {
 		add_row_items(t, m, node);
 		if (tui_report_zoom_key(t, TUI_ZOOM_THREAD, &ignored))
 			add_item(m, 't', "Only this thread, or all again");

@@ -6,41 +6,16 @@
 #include "cli/report_events.h"
 #include "cli/tui_report_impl.h"
 
-/* A node: a row's index, or a line's kind + 1 above a graph node's. */
-enum { KIND_SHIFT = 32, GAP = 2 };
-
-bool tui_report_is_row(uint64_t node)
-{
-	return !(node >> KIND_SHIFT);
-}
-
-size_t tui_report_row_of(uint64_t node)
-{
-	return (size_t)node;
-}
-
-struct report_line_node tui_report_line_of(uint64_t node)
-{
-	return (struct report_line_node){(uint32_t)node,
-					 (enum report_line_kind)((node >> KIND_SHIFT) - 1)};
-}
-
-static uint64_t node_of(struct report_line_node n)
-{
-	return ((uint64_t)n.kind + 1) << KIND_SHIFT | n.node;
-}
-
 bool tui_report_frame_of(const struct tui_report *t, uint64_t node, uint32_t *ret)
 {
 	const struct report_sort *s = report_feed_sort(t->in.feed);
 	bool has_frames = report_sort_has(s, REPORT_SYM) || report_sort_has(s, REPORT_DSO) ||
 			  report_sort_has_lines(s);
 
-	if (!tui_report_is_row(node))
-		*ret = t->table.graphs.nodes.data[tui_report_line_of(node).node].frame;
-	else if (has_frames)
-		*ret = report_feed_row_frame(t->in.feed, &t->table.rows.rows.data[node]);
-	return has_frames || !tui_report_is_row(node);
+	if (!has_frames && tui_node_is_row(node))
+		return false;
+	*ret = tui_node_frame(t->in.feed, &t->table, node);
+	return true;
 }
 
 /* --- the browser's source --- */
@@ -58,42 +33,15 @@ static bool add_rows(struct tui_report *t, struct tui_nodes *ret)
 static bool children(void *ctx, bool is_top, uint64_t node, struct tui_nodes *ret)
 {
 	struct tui_report *t = ctx;
-	struct report_line_nodes below = {0};
-	bool ok;
 
-	if (is_top)
-		return add_rows(t, ret);
-	ok = tui_report_is_row(node)
-		   ? report_lines_below_row(t->lines, tui_report_row_of(node), &below)
-		   : report_lines_below_node(t->lines, tui_report_line_of(node), &below);
-	vec_for_each (&below, n)
-		ok = ok && vec_push(ret, node_of(*n));
-	vec_done(&below);
-	return ok;
+	return is_top ? add_rows(t, ret) : tui_node_children(t->fitted.lines, node, ret);
 }
 
 static bool opens(void *ctx, uint64_t node)
 {
 	const struct tui_report *t = ctx;
 
-	return tui_report_is_row(node)
-		     ? report_lines_row_opens(t->lines, tui_report_row_of(node))
-		     : report_lines_node_opens(t->lines, tui_report_line_of(node));
-}
-
-/* The gap before the first column is the browser's, which has its signs there. */
-static void fit(struct tui_report *t, size_t columns)
-{
-	if (t->columns != columns)
-		report_lines_set_columns(t->lines, columns ? columns + GAP : 0);
-	t->columns = columns;
-	buf_clear(&t->text);
-}
-
-static void take_text(struct tui_report *t, struct buf *out)
-{
-	if (t->text.nr > GAP)
-		buf_add(out, t->text.data + GAP, t->text.nr - GAP);
+	return tui_node_opens(t->fitted.lines, node);
 }
 
 static void put_dso(const struct tui_report *t, uint32_t node, struct buf *out)
@@ -110,67 +58,45 @@ static bool line(void *ctx, uint64_t node, size_t columns, struct buf *out)
 	struct report_line_node n;
 	bool is_cut;
 
-	if (tui_report_is_row(node)) {
-		fit(t, columns);
-		is_cut = report_lines_row(t->lines, tui_report_row_of(node), &t->text);
-		take_text(t, out);
-		return is_cut;
-	}
-	n = tui_report_line_of(node);
-	is_cut = report_lines_node(t->lines, n, columns, out);
+	if (tui_node_is_row(node))
+		return tui_fitted_row(&t->fitted, (size_t)node, columns, out);
+	n = tui_node_line(node);
+	is_cut = report_lines_node(t->fitted.lines, n, columns, out);
 	if (t->has_dsos && n.kind != REPORT_LINE_MORE)
 		put_dso(t, n.node, out);
 	return is_cut;
 }
 
-static void row_name(struct tui_report *t, const struct report_row *row, bool is_whole,
-		     struct buf *out)
-{
-	const struct report_sort *s = report_feed_sort(t->in.feed);
-
-	if (!is_whole && report_sort_has(s, REPORT_SYM)) {
-		report_feed_row_text(t->in.feed, row, REPORT_SYM, out);
-		return;
-	}
-	for (size_t i = 0; i < s->nr; i++) {
-		buf_str(out, i ? "  " : "");
-		report_feed_row_text(t->in.feed, row, s->keys[i], out);
-	}
-}
-
 void tui_report_name(void *ctx, uint64_t node, bool is_whole, struct buf *out)
 {
 	struct tui_report *t = ctx;
-	struct report_line_node n = tui_report_line_of(node);
+	struct report_line_node n = tui_node_line(node);
 
-	if (tui_report_is_row(node))
-		row_name(t, &t->table.rows.rows.data[node], is_whole, out);
+	if (tui_node_is_row(node))
+		tui_row_name(t->in.feed, &t->table.rows.rows.data[node], is_whole, out);
 	else if (n.kind != REPORT_LINE_MORE)
 		report_feed_frame_name(t->in.feed, t->table.graphs.nodes.data[n.node].frame, out);
-	if (is_whole && !tui_report_is_row(node) && n.kind != REPORT_LINE_MORE)
+	if (is_whole && !tui_node_is_row(node) && n.kind != REPORT_LINE_MORE)
 		put_dso(t, n.node, out);
 }
 
 static uint64_t identity(void *ctx, uint64_t node)
 {
 	const struct tui_report *t = ctx;
-	const struct report_row *row = &t->table.rows.rows.data[node];
+	const struct report_row *row;
 
-	if (tui_report_is_row(node))
-		return hash_two(row->key, row->group);
-	return hash_two(node >> KIND_SHIFT,
-			t->table.graphs.nodes.data[tui_report_line_of(node).node].frame);
+	if (!tui_node_is_row(node))
+		return hash_two(node >> TUI_KIND_SHIFT,
+				tui_node_frame(t->in.feed, &t->table, node));
+	row = &t->table.rows.rows.data[node];
+	return hash_two(row->key, row->group);
 }
 
 static void titles(void *ctx, size_t columns, struct buf *out)
 {
 	struct tui_report *t = ctx;
 
-	if (!t->lines)
-		return;
-	fit(t, columns);
-	report_lines_titles(t->lines, &t->text);
-	take_text(t, out);
+	tui_fitted_titles(&t->fitted, columns, out);
 }
 
 /* How much of the first line there is room for. */
@@ -241,7 +167,7 @@ static void kept(void *ctx, const struct tui_nodes *rows)
 		if (!tui_report_passes(t, row))
 			continue;
 		buf_clear(&t->text);
-		row_name(t, row, false, &t->text);
+		tui_row_name(t->in.feed, row, false, &t->text);
 		if (!strstr(buf_cstr(&t->text), filter))
 			continue;
 		for (uint32_t e = 0; e < t->table.nr_events; e++)
@@ -269,7 +195,7 @@ static void closed(void *ctx, uint64_t node, struct buf *out)
 {
 	const struct tui_report *t = ctx;
 
-	if (!tui_report_is_row(node))
+	if (!tui_node_is_row(node))
 		return;
 	if (t->in.feed && !report_has_chains(t->in.args, t->in.feed, t->event))
 		buf_str(out, "no call chains: 'clew record -g' records them");

@@ -111,7 +111,7 @@ void tui_report_zoom(struct tui_report *t, enum tui_zoom_kind kind)
 			return;
 		}
 	}
-	if (!t->lines || !has_kind(t, kind)) {
+	if (!t->fitted.lines || !has_kind(t, kind)) {
 		refuse(t, kind);
 		return;
 	}

@@ -7,36 +7,18 @@
 #include "cli/tui.h"
 #include "cli/tui_top_impl.h"
 
-/* A node: a row's index, or a line's kind + 1 above a graph node's. */
-enum { KIND_SHIFT = 32, GAP = 2, POLL_MS = 100 };
-
-static bool is_row(uint64_t node)
-{
-	return !(node >> KIND_SHIFT);
-}
-
-static struct report_line_node line_of(uint64_t node)
-{
-	return (struct report_line_node){(uint32_t)node,
-					 (enum report_line_kind)((node >> KIND_SHIFT) - 1)};
-}
-
-static uint64_t node_of(struct report_line_node n)
-{
-	return ((uint64_t)n.kind + 1) << KIND_SHIFT | n.node;
-}
+enum { POLL_MS = 100 };
 
 uint32_t tui_top_frame_of(const struct tui_top *t, uint64_t node)
 {
-	return is_row(node) ? report_feed_row_frame(t->view->feed, &t->table.rows.rows.data[node])
-			    : t->table.graphs.nodes.data[line_of(node).node].frame;
+	return tui_node_frame(t->view->feed, &t->table, node);
 }
 
 uint64_t tui_top_self_of(const struct tui_top *t, uint64_t node)
 {
-	return is_row(node)
+	return tui_node_is_row(node)
 		     ? report_row_value(&t->table.rows, &t->table.rows.rows.data[node], 0)->self
-		     : t->table.graphs.nodes.data[line_of(node).node].self;
+		     : t->table.graphs.nodes.data[tui_node_line(node).node].self;
 }
 
 /* --- the browser's source --- */
@@ -44,18 +26,12 @@ uint64_t tui_top_self_of(const struct tui_top *t, uint64_t node)
 static bool children(void *ctx, bool is_top, uint64_t node, struct tui_nodes *ret)
 {
 	struct tui_top *t = ctx;
-	struct report_line_nodes below = {0};
 	bool ok = true;
 
-	for (size_t i = 0; is_top && i < t->table.nr_shown && ok; i++)
+	if (!is_top)
+		return tui_node_children(t->fitted.lines, node, ret);
+	for (size_t i = 0; i < t->table.nr_shown && ok; i++)
 		ok = vec_push(ret, i);
-	if (is_top || !t->lines)
-		return ok;
-	ok = is_row(node) ? report_lines_below_row(t->lines, (size_t)node, &below)
-			  : report_lines_below_node(t->lines, line_of(node), &below);
-	vec_for_each (&below, n)
-		ok = ok && vec_push(ret, node_of(*n));
-	vec_done(&below);
 	return ok;
 }
 
@@ -63,60 +39,25 @@ static bool opens(void *ctx, uint64_t node)
 {
 	const struct tui_top *t = ctx;
 
-	return is_row(node) ? report_lines_row_opens(t->lines, (size_t)node)
-			    : report_lines_node_opens(t->lines, line_of(node));
-}
-
-/* The gap before the first column is the browser's, which has its signs there. */
-static void fit(struct tui_top *t, size_t columns)
-{
-	if (t->columns != columns)
-		report_lines_set_columns(t->lines, columns ? columns + GAP : 0);
-	t->columns = columns;
-	buf_clear(&t->text);
-}
-
-static void take_text(struct tui_top *t, struct buf *out)
-{
-	if (t->text.nr > GAP)
-		buf_add(out, t->text.data + GAP, t->text.nr - GAP);
+	return tui_node_opens(t->fitted.lines, node);
 }
 
 static bool line(void *ctx, uint64_t node, size_t columns, struct buf *out)
 {
 	struct tui_top *t = ctx;
-	bool is_cut;
 
-	if (!is_row(node))
-		return report_lines_node(t->lines, line_of(node), columns, out);
-	fit(t, columns);
-	is_cut = report_lines_row(t->lines, (size_t)node, &t->text);
-	take_text(t, out);
-	return is_cut;
-}
-
-static void row_name(const struct tui_top *t, uint64_t node, bool is_whole, struct buf *out)
-{
-	const struct report_row *row = &t->table.rows.rows.data[node];
-	const struct report_sort *s = report_feed_sort(t->view->feed);
-
-	if (!is_whole && report_sort_has(s, REPORT_SYM)) {
-		report_feed_row_text(t->view->feed, row, REPORT_SYM, out);
-		return;
-	}
-	for (size_t i = 0; i < s->nr; i++) {
-		buf_str(out, i ? "  " : "");
-		report_feed_row_text(t->view->feed, row, s->keys[i], out);
-	}
+	return tui_node_is_row(node)
+		     ? tui_fitted_row(&t->fitted, (size_t)node, columns, out)
+		     : report_lines_node(t->fitted.lines, tui_node_line(node), columns, out);
 }
 
 static void name(void *ctx, uint64_t node, bool is_whole, struct buf *out)
 {
 	struct tui_top *t = ctx;
 
-	if (is_row(node))
-		row_name(t, node, is_whole, out);
-	else if (line_of(node).kind != REPORT_LINE_MORE)
+	if (tui_node_is_row(node))
+		tui_row_name(t->view->feed, &t->table.rows.rows.data[node], is_whole, out);
+	else if (tui_node_line(node).kind != REPORT_LINE_MORE)
 		report_feed_frame_name(t->view->feed, tui_top_frame_of(t, node), out);
 }
 
@@ -129,7 +70,7 @@ static uint64_t identity(void *ctx, uint64_t node)
 	buf_clear(&t->text);
 	name(t, node, true, &t->text);
 	h = hash_bytes(t->text.data, t->text.nr);
-	return is_row(node) ? h : hash_two(h, node >> KIND_SHIFT);
+	return tui_node_is_row(node) ? h : hash_two(h, node >> TUI_KIND_SHIFT);
 }
 
 static const char *state_of(const struct tui_top *t)
@@ -165,11 +106,7 @@ static void titles(void *ctx, size_t columns, struct buf *out)
 {
 	struct tui_top *t = ctx;
 
-	if (!t->lines)
-		return;
-	fit(t, columns);
-	report_lines_titles(t->lines, &t->text);
-	take_text(t, out);
+	tui_fitted_titles(&t->fitted, columns, out);
 }
 
 static void nothing(void *ctx, struct buf *out)
@@ -186,10 +123,8 @@ static void nothing(void *ctx, struct buf *out)
 
 static void drop_table(struct tui_top *t)
 {
-	report_lines_free(t->lines);
-	t->lines = NULL;
+	tui_fitted_set(&t->fitted, NULL);
 	report_table_done(&t->table);
-	t->columns = 0;
 }
 
 /* The one that is shown, or at first the first one with samples. */
@@ -207,6 +142,7 @@ static bool find_event(struct tui_top *t)
 enum clew_err tui_top_make(struct tui_top *t)
 {
 	struct report_text_opts text = t->style.text;
+	struct report_lines *lines;
 	enum clew_err err;
 
 	drop_table(t);
@@ -219,8 +155,10 @@ enum clew_err tui_top_make(struct tui_top *t)
 	text.is_colored = true; /* the screen knows whether it has colours */
 	text.columns = 0;
 	text.keeps_ends = true;
-	err = report_lines_new(&t->lines, t->view->feed, &t->table, &text);
-	if (err != CLEW_OK)
+	err = report_lines_new(&lines, t->view->feed, &t->table, &text);
+	if (err == CLEW_OK)
+		tui_fitted_set(&t->fitted, lines);
+	else
 		drop_table(t); /* the browser asks for the lines of its rows */
 	return err;
 }
@@ -318,6 +256,7 @@ int tui_top_show(const struct tui_top_input *in)
 		drop_table(&t);
 		top_release(in->top, t.view);
 	}
+	tui_fitted_done(&t.fitted);
 	buf_done(&t.text);
 	return status;
 }

@@ -2,9 +2,8 @@
 #ifndef CLI_TUI_TOP_IMPL_H
 #define CLI_TUI_TOP_IMPL_H
 
-#include "cli/tui_browser.h"
+#include "cli/tui_table.h"
 #include "cli/tui_top.h"
-#include "format/report/report_lines.h"
 
 /* tui_top.c: views as rows; tui_top_keys.c: what keys do. */
 
@@ -13,10 +12,9 @@ struct tui_top {
 	struct top_style style; /* with what keys have changed */
 	struct top_view *view;
 	struct report_table table;
-	struct report_lines *lines; /* NULL: the event has no samples yet */
+	struct tui_fitted fitted; /* without lines: the event has no samples yet */
 	struct tui_browser *browser;
-	size_t event;   /* has_event: it is chosen */
-	size_t columns; /* that lines are fitted to */
+	size_t event; /* has_event: it is chosen */
 	uint64_t refresh_ns;
 	bool has_event, is_zeroed, is_paused, is_ended;
 	bool has_colors, must_leave; /* must_leave: the terminal is gone */

@@ -11,8 +11,6 @@
 #include "os/output.h"
 #include "os/proc.h"
 
-enum { HUNDRED = 100 };
-
 /* clang-format off */
 const struct tui_key_text tui_top_keys[] = {
 	{"Enter",         "open or close the row"},
@@ -72,20 +70,8 @@ static void ask_least(struct tui_top *t)
 
 static void ask_percent(struct tui_top *t)
 {
-	clew_auto(buf_done) struct buf text = {0};
-	char *end;
-	double v;
-
-	buf_printf(&text, "%g", t->style.table.min_share * HUNDRED);
-	if (!tui_ask("least percent of a row: ", &text, NULL, NULL))
-		return;
-	v = strtod(buf_cstr(&text), &end);
-	if (end == buf_cstr(&text) || *end || !(v >= 0) || v > HUNDRED) {
-		tui_browser_say(t->browser, "a number from 0 to 100, not '%s'", buf_cstr(&text));
-		return;
-	}
-	t->style.table.min_share = v / HUNDRED;
-	make_again(t);
+	if (tui_ask_share(t->browser, &t->style.table.min_share))
+		make_again(t);
 }
 
 /* --- other commands, on what was recorded last --- */
