@@ -517,10 +517,15 @@ static int choose_page(struct report_args *a)
 
 static int choose_tui(const struct report_args *a)
 {
-	if (!a->is_memory && !a->is_of_branches)
-		return tui_check("--tui") == CLI_OK ? -1 : CLI_USAGE;
-	cli_error("--tui shows rows of samples: it excludes --mem and --branch");
-	return CLI_USAGE;
+	if (a->is_memory || a->is_of_branches) {
+		cli_error("--tui shows rows of samples: it excludes --mem and --branch");
+		return CLI_USAGE;
+	}
+	if (a->text.separator || a->is_header_only) {
+		cli_error("--tui excludes -t and --header-only; its key i shows the header");
+		return CLI_USAGE;
+	}
+	return tui_check("--tui") == CLI_OK ? -1 : CLI_USAGE;
 }
 
 static int choose_output(struct report_args *a)

@@ -53,7 +53,6 @@ static void set_options(struct tui_report *t)
 		a->table.graph.is_callee = t->direction == 'e';
 	}
 	a->text.keeps_ends = true;
-	a->text.separator = NULL;
 	a->text.is_colored = true; /* the screen knows whether it has colours */
 	a->text.style = a->text.style == REPORT_GRAPH_NONE ? REPORT_GRAPH_NONE : REPORT_GRAPH_TREE;
 }

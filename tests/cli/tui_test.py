@@ -398,7 +398,7 @@ for command in ("report", "annotate", "diff perf.data flat.data"):
     check(status == 2 and not out and err.count("\n") == 1 and "needs a terminal" in err, f"{command}: no terminal: status 2, one sentence", err)
 with screen(term="nothing-known") as s:
     check(s.wait_end() == 2 and s.wait(lambda lines: "nothing is known about TERM 'nothing-known'" in "".join(lines)), "an unknown TERM: status 2, with a message", s.text())
-for args in (["--json"], ["--mem"], ["--stats"], ["--html", "x"]):
+for args in (["--json"], ["--mem"], ["--stats"], ["--html", "x"], ["-t", ";"], ["--header-only"]):
     check(clew("report", "--tui", *args)[0] == 2 and "exclude" in clew("report", "--tui", *args)[2], f"--tui excludes {args[0]}")
 
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGSEGV, signal.SIGABRT):
