@@ -203,19 +203,13 @@ static int set_branches(void *to, const char *arg, bool is_negated)
 	return 0;
 }
 
-static int set_percent_limit(void *to, const char *arg, bool is_negated)
+int report_args_set_percent_limit(void *share, const char *arg, bool is_negated)
 {
-	struct report_args *a = to;
-	char *end;
-	double v = strtod(arg, &end);
-
 	(void)is_negated;
-	if (end == arg || *end || !(v >= 0) || v > 100) {
-		cli_error("--percent-limit takes a number from 0 to 100, not '%s'", arg);
-		return CLI_USAGE;
-	}
-	a->table.min_share = v / 100;
-	return 0;
+	if (cli_parse_percent(arg, share))
+		return CLI_OK;
+	cli_error("--percent-limit takes a number from 0 to 100, not '%s'", arg);
+	return CLI_USAGE;
 }
 
 static int set_percentage(void *to, const char *arg, bool is_negated)
@@ -321,7 +315,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		 CLI_CALL, a, set_fields},
 		{'n', "show-nr-samples", NULL, "column of sample counts", CLI_FLAG, &a->text.has_nr},
 		{0, "show-total-period", NULL, "column of periods", CLI_FLAG, &a->text.has_period},
-		{0, "percent-limit", "PERCENT", "omit rows below this share", CLI_CALL, a, set_percent_limit},
+		{0, "percent-limit", "PERCENT", "omit rows below this share", CLI_CALL, &a->table.min_share, report_args_set_percent_limit},
 		{0, "percentage", "HOW", "shares of all samples (absolute) or of the filtered ones (relative)",
 		 CLI_CALL, a, set_percentage},
 		{'d', "dsos", "NAMES", "only rows of these files (comma list)", CLI_STRING, &a->feed.dsos},

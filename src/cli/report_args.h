@@ -57,6 +57,7 @@ void report_args_init(struct report_args *a);
 int report_args_finish(struct report_args *a);
 /** For rows of options. */
 int report_args_set_max_stack(void *args, const char *arg, bool is_negated);
+int report_args_set_percent_limit(void *share, const char *arg, bool is_negated);
 
 /** Make feed.sort of the default keys and the asked ones. */
 void report_args_set_sort(struct report_args *a, bool is_by_branch);

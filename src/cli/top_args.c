@@ -55,21 +55,6 @@ static int set_sort(void *to, const char *arg, bool is_negated)
 	return CLI_USAGE;
 }
 
-static int set_percent_limit(void *to, const char *arg, bool is_negated)
-{
-	struct top_args *a = to;
-	char *end;
-	double v = strtod(arg, &end);
-
-	(void)is_negated;
-	if (end != arg && !*end && v >= 0 && v <= 100) {
-		a->style.table.min_share = v / 100;
-		return CLI_OK;
-	}
-	cli_error("--percent-limit takes a number from 0 to 100, not '%s'", arg);
-	return CLI_USAGE;
-}
-
 static int set_max_stack(void *to, const char *arg, bool is_negated)
 {
 	struct top_args *a = to;
@@ -200,7 +185,7 @@ static int parse(struct top_args *a, int argc, char **argv)
 		{'K', "hide-kernel-symbols", NULL, "hide rows of the kernel", CLI_FLAG, &select->hides_kernel},
 		{'U', "hide-user-symbols", NULL, "hide rows of user space", CLI_FLAG, &select->hides_user},
 		{'f', "count-filter", "N", "hide rows with fewer samples", CLI_UINT, &select->min_samples},
-		{0, "percent-limit", "PERCENT", "hide rows below this share", CLI_CALL, a, set_percent_limit},
+		{0, "percent-limit", "PERCENT", "hide rows below this share", CLI_CALL, &a->style.table.min_share, report_args_set_percent_limit},
 		{'E', "entries", "N", "show N rows (default: 40 with --stdio, else all)", CLI_UINT, &a->max_rows},
 
 		{0, "Call graphs", NULL, NULL, CLI_SECTION},

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/tui_table.h"
 
-#include <stdlib.h>
-
 #include "base/cleanup.h"
+#include "cli/common/options.h"
 
-enum { GAP = 2, HUNDRED = 100 };
+enum { GAP = 2 };
 
 bool tui_node_is_row(uint64_t node)
 {
@@ -111,19 +110,12 @@ void tui_row_name(const struct report_feed *f, const struct report_row *row, boo
 bool tui_ask_share(struct tui_browser *b, double *share)
 {
 	clew_auto(buf_done) struct buf text = {0};
-	const char *s;
-	char *end;
-	double v;
 
-	buf_printf(&text, "%g", *share * HUNDRED);
+	buf_printf(&text, "%g", *share * 100);
 	if (!tui_ask("least percent of a row: ", &text, NULL, NULL))
 		return false;
-	s = buf_cstr(&text);
-	v = strtod(s, &end);
-	if (end == s || *end || !(v >= 0) || v > HUNDRED) {
-		tui_browser_say(b, "a number from 0 to 100, not '%s'", s);
-		return false;
-	}
-	*share = v / HUNDRED;
-	return true;
+	if (cli_parse_percent(buf_cstr(&text), share))
+		return true;
+	tui_browser_say(b, "a number from 0 to 100, not '%s'", buf_cstr(&text));
+	return false;
 }

@@ -180,6 +180,17 @@ bool cli_parse_uint(const char *text, uint64_t *ret)
 	return !errno && !*end;
 }
 
+bool cli_parse_percent(const char *text, double *ret)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end || !(v >= 0 && v <= 100))
+		return false;
+	*ret = v / 100;
+	return true;
+}
+
 bool cli_parse_size(const char *text, uint64_t *ret)
 {
 	static const char units[] = "BKMG";

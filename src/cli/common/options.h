@@ -82,4 +82,7 @@ bool cli_parse_size(const char *text, uint64_t *ret);
 /** A whole number in C notation. @return false: not one, or out of range. */
 bool cli_parse_uint(const char *text, uint64_t *ret);
 
+/** Percent, 0 to 100, as a share: 0 to 1. @return false: not that. */
+bool cli_parse_percent(const char *text, double *ret);
+
 #endif
