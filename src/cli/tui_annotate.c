@@ -14,6 +14,7 @@
 /** Where a jump or call was followed from. */
 struct place {
 	const struct ann_symbol *symbol;
+	size_t at; /* of its annotations */
 	uint32_t insn;
 };
 
@@ -176,7 +177,7 @@ static void follow(struct view *v)
 {
 	const struct annotate_line *l = line_at(v);
 	const struct ann_insn *n = insn_at(v);
-	struct place from = {v->symbol, l ? l->insn : 0};
+	struct place from = {v->symbol, v->at, l ? l->insn : 0};
 	const struct ann_symbol *s;
 
 	if (!n || (n->target == ANN_NONE && !n->callee)) {
@@ -204,7 +205,7 @@ static bool go_back(struct view *v)
 		return false;
 	to = v->back.data[--v->back.nr];
 	if (to.symbol != v->symbol)
-		show(v, to.symbol, 0);
+		show(v, to.symbol, to.at);
 	go_to_insn(v, to.insn);
 	return true;
 }

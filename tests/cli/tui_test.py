@@ -66,7 +66,7 @@ make("perf.data", HEAD + many + "".join(sample(50 + i, NAMES[i], event=1, chain=
 make("none.data", HEAD)
 (work / "damaged.data").write_bytes((work / "perf.data").read_bytes()[:64] + bytes(64))
 make("flat.data", "event cycles:u\ncomm 1 app\n" + MAP + "".join(sample(i, n, chain=None) for i, n in enumerate(NAMES)))
-make("calls.data", HEAD + many + "".join(sample(60 + i, "main", chain=()) for i in range(3)))
+make("calls.data", HEAD + many + "".join(sample(60 + i, "main", event=i // 2, chain=()) for i in range(3)))
 make("hostile.data", b"event cycles:u chain\ncomm 1 \x1b]0;COMM\x07\x1b[31mred\n" + f"map 1 400000 10000 0 {work}/evil\n".encode() +
      sample(0, PLAIN.decode(), chain=("main",)).encode())
 
@@ -492,6 +492,14 @@ with screen("main -i calls.data", command="annotate --tui") as s:
     check(head(s, "work_00 in "), "Enter: into the function of a call", s.seen)
     s.keys("Escape")
     check(head(s, "main in "), "Esc: back to the call", s.seen)
+    s.keys("Tab")
+    head(s, "instructions:u")
+    s.keys("/")
+    s.type("<work_00>")
+    s.keys("Enter", "Enter")
+    head(s, "work_00 in ")
+    s.keys("Escape")
+    check(s.wait(lambda lines: "main in " in lines[0] and "instructions:u" in lines[0]), "also to its event", s.seen)
     s.keys("n")
     s.keys("Enter")
     check(said(s, "no samples in") or head(s, "work_00 in "), "a function without samples: a sentence", s.seen)
