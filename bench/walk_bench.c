@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 		if (r.type == PERF_RECORD_SAMPLE)
 			take_sample(a, &r, repeats, &t);
 		else
-			ana_take_record(a, &r);
+			ana_take_record(a, &r, (struct clew_perf_ns){0});
 		perf_block_release(r.block);
 	}
 	if (!t.frames)

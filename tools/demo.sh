@@ -1,6 +1,6 @@
 #!/bin/sh
 # `make demo`: record a real program for a few seconds and show where the time went. The program is the compiler, building clew's own
-# sources; then clew itself, reading that recording, because it is built with frame pointers and so has call chains; then one function of ls.
+# sources; then clew itself, reading that recording, because it is built with frame pointers and so has call chains; then one function of a command of clew.
 set -eu
 cd "$(dirname "$0")/.."
 clew=${BUILD:-build}/clew
@@ -18,6 +18,6 @@ show "$clew" record -g -F 19999 -o "$work/script.data" -- sh -c "$clew script -i
 show "$clew" report --stdio --sort comm --comm clew -g graph,5 -i "$work/script.data"
 # One function of a program that knows nothing of it, without trace hardware.
 if [ "$(uname -m)" = x86_64 ]; then
-	show "$clew" record --trace-function qsort --max-calls 1 -o "$work/qsort.data" -- ls /
+	show "$clew" record --trace-function qsort --max-calls 1 -o "$work/qsort.data" -- "$clew" list sw
 	show "$clew" script --call-trace -F -dso --max-events 24 -i "$work/qsort.data"
 fi
