@@ -33,6 +33,7 @@ static void test_random(void)
 	for (int i = 0; i < 5000; i++)
 		wrong += !is_right(&r);
 	CHECK(!wrong, "random samples");
+	perf_random_done(&r);
 }
 
 static void test_too_long(void)
