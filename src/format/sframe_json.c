@@ -2,7 +2,6 @@
 #include "format/sframe_json.h"
 
 #include "base/cleanup.h"
-#include "base/err.h"
 #include "format/json_put.h"
 #include "format/sframe_text.h"
 
@@ -46,15 +45,11 @@ static enum clew_err put_rows(struct json_put *j, const struct sframe *s,
 			      struct clew_diag *diag)
 {
 	struct sframe_cursor c = sframe_first_row(f);
-	enum clew_err err = CLEW_OK;
 	struct sframe_row row;
+	enum clew_err err;
 
-	while (*left && !(err = sframe_next_row(s, f, &c, &row, diag))) {
-		--*left;
+	while (!(err = sframe_take_row(s, f, &c, &row, left, diag)))
 		put_row(j, s, f, &row);
-	}
-	if (!err && c.left)
-		return clew_fail(diag, CLEW_LIMIT, s->rows_at + c.at, "rows shared too often");
 	return err == CLEW_END ? CLEW_OK : err;
 }
 

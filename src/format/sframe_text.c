@@ -187,12 +187,8 @@ enum clew_err sframe_text_function(struct buf *out, const struct sframe *s, uint
 	if (err)
 		return err;
 	c = sframe_first_row(&f);
-	while (*left && !(err = sframe_next_row(s, &f, &c, &row, diag))) {
-		--*left;
+	while (!(err = sframe_take_row(s, &f, &c, &row, left, diag)))
 		put_row(out, s, &f, &row);
-	}
-	if (!err && c.left)
-		return clew_fail(diag, CLEW_LIMIT, s->rows_at + c.at, "rows shared too often");
 	return err == CLEW_END ? CLEW_OK : err;
 }
 

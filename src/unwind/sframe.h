@@ -100,6 +100,15 @@ enum clew_err sframe_next_row(const struct sframe *s, const struct sframe_functi
 			      struct sframe_cursor *c, struct sframe_row *ret,
 			      struct clew_diag *diag);
 
+/**
+ * The same for a reader of all functions: functions may share rows, so that a small section could
+ * keep it busy for hours. @p left: how many rows it takes in all, at first sframe_max_rows();
+ * counted down. @return also CLEW_LIMIT: there are more.
+ */
+enum clew_err sframe_take_row(const struct sframe *s, const struct sframe_function *f,
+			      struct sframe_cursor *c, struct sframe_row *ret, uint64_t *left,
+			      struct clew_diag *diag);
+
 /** What is legal, or harmless, but strange in a whole section. */
 struct sframe_counts {
 	uint64_t nr_functions, nr_rows;
@@ -117,8 +126,7 @@ void sframe_count(const struct sframe *s, struct sframe_counts *ret);
 /** Rows of repeat blocks that are written out at most, in all. */
 enum { SFRAME_MAX_EXPANDED = 1 << 20 };
 
-/** How many rows a reader of the whole section should be ready for: functions may share rows, so
- * that a small section could keep it busy for hours. */
+/** How many rows a reader of the whole section should be ready for. */
 uint64_t sframe_max_rows(const struct sframe *s);
 
 /** Compile the section of @p image to rows. Validates everything before the first row; a damaged

@@ -357,3 +357,16 @@ enum clew_err sframe_next_row(const struct sframe *s, const struct sframe_functi
 	*ret = r;
 	return CLEW_OK;
 }
+
+enum clew_err sframe_take_row(const struct sframe *s, const struct sframe_function *f,
+			      struct sframe_cursor *c, struct sframe_row *ret, uint64_t *left,
+			      struct clew_diag *diag)
+{
+	enum clew_err err;
+
+	if (!*left && c->left)
+		return clew_fail(diag, CLEW_LIMIT, s->rows_at + c->at, "rows shared too often");
+	err = sframe_next_row(s, f, c, ret, diag);
+	*left -= err == CLEW_OK;
+	return err;
+}

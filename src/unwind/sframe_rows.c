@@ -64,15 +64,12 @@ static enum clew_err count_rows(const struct sframe *s, const struct sframe_func
 {
 	struct sframe_cursor c = sframe_first_row(f);
 	struct sframe_row row;
-	enum clew_err err = CLEW_OK;
+	enum clew_err err;
 
-	while (*left && !(err = sframe_next_row(s, f, &c, &row, diag))) {
-		--*left;
+	while (!(err = sframe_take_row(s, f, &c, &row, left, diag))) {
 		counts->nr_rows++;
 		counts->nr_equal += row.is_again;
 	}
-	if (!err && c.left)
-		return clew_fail(diag, CLEW_LIMIT, s->rows_at + c.at, "rows shared too often");
 	return err == CLEW_END ? CLEW_OK : err;
 }
 
