@@ -140,6 +140,16 @@ if os.path.exists("/usr/bin/python3"):
     t.check(r.status == 0 and r.samples > 0 and r.lost == 0, "a storm of threads: nothing lost", r.err)
     readable(r.path, "a storm of threads: the file is whole")
 
+# Without sysfs all CPUs are recorded, not the first alone.
+cpus = sorted(os.sched_getaffinity(0))
+bare = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys && exec taskset -c "$@"', "sh", str(cpus[-1])]
+if len(cpus) < 2 or subprocess.run([*bare, "true"], capture_output=True, check=False).returncode:
+    t.skip("without sysfs", "one CPU, or no mount namespace to be made here")
+else:
+    path = t.path("bare.data")
+    p = subprocess.run([*bare, CLEW, "record", "-o", path, "--", *LOOP], capture_output=True, text=True, check=False)
+    t.check(p.returncode == 0 and "samples" in p.stderr, "without sysfs: the last CPU is recorded", p.stderr)
+
 # Attached tasks that end meanwhile, one after the other
 kids = [subprocess.Popen(["sh", "-c", f"read x; i=0; while [ $i -lt {n} ]; do i=$((i+1)); done"], stdin=subprocess.PIPE)
         for n in (200000, 600000)]

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "os/pid_view.h"
 #include "os/proc.h"
 
-enum { MAX_CPU = 1 << 16 };
+enum { MAX_CPU = 1 << 16, STAT_BYTES = 4 << 20 };
 
 static int compare_ints(const void *a, const void *b)
 {
@@ -79,12 +80,31 @@ enum clew_err rec_cpus_parse(const char *text, struct rec_ints *ret, struct rec_
 			"'%s' is not a list of CPUs; such a list looks like 0,2-5", text);
 }
 
+/* A line for each CPU that is online: "cpu0 ...". */
+static enum clew_err cpus_of_stat(struct rec_ints *ret, struct rec_error *error)
+{
+	clew_auto(buf_done) struct buf stat = {0};
+	int cpu;
+
+	os_read_into("/proc/stat", STAT_BYTES, &stat);
+	for (const char *at = buf_cstr(&stat); (at = strstr(at, "\ncpu"));) {
+		at += strlen("\ncpu");
+		if (number(&at, MAX_CPU, &cpu) && !vec_push(ret, cpu))
+			return rec_fail_memory(error);
+	}
+	return ret->nr ? CLEW_OK
+		       : rec_fail(error, CLEW_OS,
+				  "which CPUs are online is unknown: neither "
+				  "/sys/devices/system/cpu/online nor /proc/stat can be read");
+}
+
+/* In some containers and roots there is no sysfs. */
 static enum clew_err online_cpus(struct rec_ints *ret, struct rec_error *error)
 {
 	char text[4096];
 
 	if (!os_read_first_line("/sys/devices/system/cpu/online", text, sizeof(text)))
-		return vec_push(ret, 0) ? CLEW_OK : rec_fail_memory(error);
+		return cpus_of_stat(ret, error);
 	return rec_cpus_parse(text, ret, error);
 }
 
