@@ -13,14 +13,17 @@
 #include "record/plan/aux_parse.h"
 #include "record/plan/rec_parse.h"
 
-static EVENT_ARG(set_branches, rec_parse_branches) static EVENT_ARG(set_switch, rec_parse_switch) static EVENT_ARG(set_clock, rec_parse_clock) static EVENT_ARG(
-	set_delay,
-	rec_parse_delay) static EVENT_ARG(set_drain,
-					  rec_parse_drain) static EVENT_ARG(set_snapshot,
-									    rec_parse_snapshot) static EVENT_ARG(set_aux_sample,
-														 rec_parse_aux_sample)
+#define PARSED(name, parse) static EVENT_ARG(name, parse)
 
-	static int set_regs(const char *option, const char *arg, uint64_t *ret, bool *ret_has)
+PARSED(set_branches, rec_parse_branches)
+PARSED(set_switch, rec_parse_switch)
+PARSED(set_clock, rec_parse_clock)
+PARSED(set_delay, rec_parse_delay)
+PARSED(set_drain, rec_parse_drain)
+PARSED(set_snapshot, rec_parse_snapshot)
+PARSED(set_aux_sample, rec_parse_aux_sample)
+
+static int set_regs(const char *option, const char *arg, uint64_t *ret, bool *ret_has)
 {
 	struct rec_error error;
 	char names[256];
