@@ -23,7 +23,7 @@
 #include "os/file.h"
 #include "os/terminal.h"
 
-enum { RED = 1, GREEN, ESC_DELAY_MS = 25, MAX_COPY = 64 << 10 };
+enum { RED = 1, GREEN, ESC_DELAY_MS = 25, LEAVE_MS = 100, MAX_COPY = 64 << 10 };
 
 /* A process has one terminal. */
 static struct {
@@ -31,6 +31,8 @@ static struct {
 	bool is_colored, is_utf8;
 	tui_draw *background;
 	void *background_ctx;
+	tui_leave *must_leave;
+	void *leave_ctx;
 } tui;
 
 /* --- open and close --- */
@@ -342,13 +344,24 @@ static int suspend(void)
 	return TUI_RESIZE;
 }
 
+void tui_set_leave(tui_leave *must_leave, void *ctx)
+{
+	tui.must_leave = must_leave;
+	tui.leave_ctx = ctx;
+}
+
 int tui_key(int ms)
 {
+	bool is_polled = ms < 0 && tui.must_leave;
 	wint_t key;
 	int kind;
 
-	timeout(ms < 0 ? -1 : ms);
-	kind = get_wch(&key);
+	timeout(is_polled ? LEAVE_MS : ms < 0 ? -1 : ms);
+	do {
+		if (tui.must_leave && tui.must_leave(tui.leave_ctx))
+			return TUI_CTRL_C;
+		kind = get_wch(&key);
+	} while (is_polled && kind == ERR && isatty(STDIN_FILENO));
 	if (kind == KEY_CODE_YES)
 		return special_key(key);
 	if (kind == ERR)

@@ -76,9 +76,14 @@ enum tui_key {
 	TUI_OTHER,
 };
 
-/** Wait for a key, at most @p ms; < 0: as long as it takes. Where the terminal is gone: TUI_CTRL_C.
- */
+/** Wait for a key, at most @p ms; < 0: as long as it takes. Where the terminal is gone, or
+ * tui_set_leave() says so: TUI_CTRL_C. */
 int tui_key(int ms);
+
+/** Is all that is open to be left? Asked before each key, and ten times a second while one is
+ * waited for. NULL: never. Stays over tui_close(). */
+typedef bool tui_leave(void *ctx);
+void tui_set_leave(tui_leave *must_leave, void *ctx);
 
 /** Is it smaller than TUI_MIN_COLUMNS and TUI_MIN_LINES? */
 bool tui_is_small(void);

@@ -196,22 +196,16 @@ static const struct tui_source source = {
 	.rows = "rows",
 };
 
-bool tui_top_open(struct tui_top *t)
+bool tui_top_open(const struct tui_top *t)
 {
 	return tui_open(t->has_colors) == CLI_OK;
-}
-
-void tui_top_close(struct tui_top *t)
-{
-	(void)t;
-	tui_close();
 }
 
 static bool may_go_on(const struct tui_top *t)
 {
 	uint64_t max = t->in.args->max_refreshes;
 
-	return !t->in.must_close(t->in.ctx) && !(max && t->view->number > max);
+	return !max || t->view->number <= max;
 }
 
 static void run(struct tui_top *t)
@@ -227,16 +221,21 @@ static void run(struct tui_top *t)
 static int show(struct tui_top *t)
 {
 	struct tui_source s = source;
+	int status = CLI_FAILED;
 
 	s.ctx = t;
 	if (tui_top_make(t) != CLEW_OK || !tui_top_open(t))
 		return CLI_FAILED;
+	tui_set_leave(t->in.must_close, t->in.ctx);
 	t->browser = tui_browser_new(&s);
-	if (t->browser)
+	if (t->browser) {
 		run(t);
+		status = CLI_OK;
+	}
+	tui_set_leave(NULL, NULL);
 	tui_browser_free(t->browser);
-	tui_top_close(t);
-	return t->browser ? CLI_OK : CLI_FAILED;
+	tui_close();
+	return status;
 }
 
 int tui_top_show(const struct tui_top_input *in)

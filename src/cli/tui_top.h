@@ -3,13 +3,14 @@
 #define CLI_TUI_TOP_H
 
 #include "cli/top_args.h"
+#include "cli/tui_screen.h"
 
 /** What the screen of `clew top` shows. Borrowed. */
 struct tui_top_input {
 	struct top *top;
 	struct top_args *args;
-	/** Shall the screen close? Called now and then, from its thread. */
-	bool (*must_close)(void *ctx);
+	/** Shall the screen close, with all that is open over it? Called from its thread. */
+	tui_leave *must_close;
 	void *ctx;
 };
 

@@ -28,9 +28,8 @@ uint32_t tui_top_frame_of(const struct tui_top *t, uint64_t node);
 /** The period of samples in it. */
 uint64_t tui_top_self_of(const struct tui_top *t, uint64_t node);
 
-/** The terminal, for the screen or for others. */
-bool tui_top_open(struct tui_top *t);
-void tui_top_close(struct tui_top *t);
+/** tui_open() with the colours that are wanted. */
+bool tui_top_open(const struct tui_top *t);
 
 extern const struct tui_key_text tui_top_keys[];
 extern const char tui_top_taken[];

@@ -105,7 +105,7 @@ static bool save(struct tui_top *t, const char *path)
 /* The screen is the command's until it ends. */
 static void run_command(struct tui_top *t, int (*run)(int argc, char **argv), int argc, char **argv)
 {
-	tui_top_close(t);
+	tui_close();
 	if (run(argc, argv) != CLI_OK)
 		cli_error("no more of it can be shown");
 	t->must_leave = !tui_top_open(t);

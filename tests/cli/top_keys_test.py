@@ -91,6 +91,26 @@ def test_options():
         check(s.wait_end() is not None and s.stty()[0] == s.stty()[1], "SIGTERM leaves the terminal as it was", s.text())
 
 
+def test_signal():
+    for key, text in ("h", "Keys"), ("d", "seconds between refreshes"):
+        with screen("-d 0.2") as s:
+            s.wait("h help")
+            s.keys(key)
+            s.wait(text)
+            s.kill()
+            check(s.wait_end() is not None and s.stty()[0] == s.stty()[1], f"SIGTERM leaves what {key} opened, too", s.text())
+    with screen("-d 0.2") as s:
+        s.wait("top_spin")
+        s.keys("p")
+        s.wait("write the last seconds to: perf.data")
+        s.keys("Enter")
+        s.wait("[perf.data]")
+        s.keys("Enter")
+        s.wait("Annotate")
+        s.kill()
+        check(s.wait_end() is not None and s.stty()[0] == s.stty()[1], "and another command's browser, with its menu", s.text())
+
+
 def test_saved():
     path = os.path.join(WORK, "saved.data")
     with screen("-d 0.2 -g --call-graph fp") as s:
@@ -145,6 +165,7 @@ if "ncurses" in subprocess.run([CLEW, "report", "--tui"], capture_output=True, t
     skip_all("built without ncurses")
 test_rows()
 test_options()
+test_signal()
 test_saved()
 test_ends()
 done()
