@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -8,8 +7,8 @@
 #include "cli/merge_file.h"
 #include "cli/tui_file.h"
 #include "cli/tui_top_impl.h"
-#include "os/output.h"
 #include "os/proc.h"
+#include "os/temp_dir.h"
 
 /* clang-format off */
 const struct tui_key_text tui_top_keys[] = {
@@ -127,20 +126,29 @@ static void browse_saved(struct tui_top *t)
 	tui_browser_say(t->browser, "%s is written", argv[3]);
 }
 
-static void put_scratch_path(struct buf *out)
-{
-	const char *dir = getenv("TMPDIR");
-
-	buf_printf(out, "%s/clew-top-%d.data", dir && *dir ? dir : "/tmp", os_pid());
-}
-
-static void annotate(struct tui_top *t)
+static void annotate_at(struct tui_top *t, const struct report_frame_text *f, const char *dir)
 {
 	char command[] = "annotate", tui[] = "--tui", input[] = "-i", dso[] = "--dso";
 	clew_auto(buf_done) struct buf path = {0}, symbol = {0}, file = {0};
 	char *argv[] = {command, tui, input, NULL, dso, NULL, NULL, NULL};
+
+	buf_str(&symbol, f->sym);
+	buf_str(&file, f->dso);
+	buf_printf(&path, "%s/clew-top-%d.data", dir, os_pid());
+	if (!save(t, buf_cstr(&path)))
+		return;
+	argv[3] = (char *)(uintptr_t)buf_cstr(&path);
+	argv[5] = (char *)(uintptr_t)buf_cstr(&file);
+	argv[6] = (char *)(uintptr_t)buf_cstr(&symbol);
+	run_command(t, cmd_annotate, 7, argv);
+}
+
+static void annotate(struct tui_top *t)
+{
+	char dir[OS_TEMP_DIR_BYTES];
 	struct report_frame_text f;
 	uint64_t node;
+	int err;
 
 	if (!tui_browser_at(t->browser, &node))
 		return;
@@ -153,16 +161,13 @@ static void annotate(struct tui_top *t)
 		tui_browser_say(t->browser, "only what it called was sampled");
 		return;
 	}
-	buf_str(&symbol, f.sym);
-	buf_str(&file, f.dso);
-	put_scratch_path(&path);
-	if (!save(t, buf_cstr(&path)))
+	err = os_temp_dir_make(dir);
+	if (err) {
+		tui_browser_say(t->browser, "no folder for what was recorded: %s", strerror(-err));
 		return;
-	argv[3] = (char *)(uintptr_t)buf_cstr(&path);
-	argv[5] = (char *)(uintptr_t)buf_cstr(&file);
-	argv[6] = (char *)(uintptr_t)buf_cstr(&symbol);
-	run_command(t, cmd_annotate, 7, argv);
-	os_unlink(argv[3]);
+	}
+	annotate_at(t, &f, dir);
+	os_temp_dir_remove(dir);
 }
 
 static void next_event(struct tui_top *t)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Usage: top_keys_test.py CLEW SPIN: the screen of `clew top` in tmux, with each of its keys. SPIN is top_spin. TAP."""
+import glob
 import json
 import os
 import subprocess
@@ -136,11 +137,14 @@ def test_saved():
         s.wait(lambda lines: rows(lines) and "top_other" in rows(lines)[0] and len(rows(lines)) == 1)
         s.keys("a")
         check(s.wait(lambda lines: "top_other" in lines[0] and "/s," not in lines[0]), "a: the function's instructions", s.text())
+        scratch = [f for d in ("/var/tmp", "/tmp") for f in glob.glob(f"{d}/clew-*/clew-top-{s.child()}.data")]
+        check(len(scratch) == 1 and os.stat(os.path.dirname(scratch[0])).st_mode & 0o777 == 0o700, "of a file in a folder that is ours alone", scratch)
         s.keys("q")
         check(s.wait(lambda lines: "/s," in lines[0]), "and back", s.text())
         s.keys("q")
         check(s.wait_end() == 0, "q leaves", s.text())
     check(not [n for n in os.listdir(os.environ.get("TMPDIR", "/tmp")) if n.startswith("clew-top-") and n.endswith(".data")], "no file is left")
+    check(not any(map(os.path.exists, scratch + list(map(os.path.dirname, scratch)))), "nor its folder", scratch)
 
 
 def test_ends():
