@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/common/message.h"
 #include "cli/common/terminal_text.h"
+#include "cli/report_args.h"
 #include "cli/tui.h"
 
 static const double largest = 1e15; /* weights and limits */
@@ -111,33 +112,18 @@ static int set_order(void *to, const char *arg, bool is_negated)
 	return CLI_USAGE;
 }
 
-static int set_percent(double *to, const char *option, const char *arg)
-{
-	const char *end = take_number(arg, to);
-
-	if (end && !*end && *to >= 0 && *to <= 100)
-		return 0;
-	cli_error("%s takes a number from 0 to 100, not '%s'", option, arg);
-	return CLI_USAGE;
-}
-
-static int set_min_share(void *to, const char *arg, bool is_negated)
-{
-	struct diff_args *a = to;
-	int status = set_percent(&a->diff.min_share, "--percent-limit", arg);
-
-	(void)is_negated;
-	a->diff.min_share /= 100;
-	return status;
-}
-
+/* In percent, as it is printed: a share times 100 would be another number. */
 static int set_fail_above(void *to, const char *arg, bool is_negated)
 {
 	struct diff_args *a = to;
+	const char *end = take_number(arg, &a->fail_above);
 
 	(void)is_negated;
 	a->has_limit = true;
-	return set_percent(&a->fail_above, "--fail-above", arg);
+	if (end && !*end && a->fail_above >= 0 && a->fail_above <= 100)
+		return 0;
+	cli_error("--fail-above takes a number from 0 to 100, not '%s'", arg);
+	return CLI_USAGE;
 }
 
 static int set_percentage(void *to, const char *arg, bool is_negated)
@@ -170,7 +156,7 @@ static int parse(struct diff_args *a, int argc, char **argv)
 		{0, "significant", NULL, "only rows that differ by more than the noise of sampling",
 		 CLI_FLAG, &a->diff.diff.only_significant},
 		{0, "fail-above", "PERCENT", "exit with status 1 if a row grew significantly, by more than this", CLI_CALL, a, set_fail_above},
-		{0, "percent-limit", "PERCENT", "omit rows below this share in all recordings", CLI_CALL, a, set_min_share},
+		{0, "percent-limit", "PERCENT", "omit rows below this share in all recordings", CLI_CALL, &a->diff.min_share, report_args_set_percent_limit},
 		{0, "percentage", "HOW", "shares of all samples (absolute) or of the filtered ones (relative)",
 		 CLI_CALL, a, set_percentage},
 		{'d', "dsos", "NAMES", "only rows of these files (comma list)", CLI_STRING, &a->feed.dsos},
