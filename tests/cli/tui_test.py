@@ -67,6 +67,7 @@ make("none.data", HEAD)
 (work / "damaged.data").write_bytes((work / "perf.data").read_bytes()[:64] + bytes(64))
 make("flat.data", "event cycles:u\ncomm 1 app\n" + MAP + "".join(sample(i, n, chain=None) for i, n in enumerate(NAMES)))
 make("calls.data", HEAD + many + "".join(sample(60 + i, "main", event=i // 2, chain=()) for i in range(3)))
+make("lone.data", HEAD + "".join(sample(60 + i, "main", chain=()) for i in range(3)))
 make("hostile.data", b"event cycles:u chain\ncomm 1 \x1b]0;COMM\x07\x1b[31mred\n" + f"map 1 400000 10000 0 {work}/evil\n".encode() +
      sample(0, PLAIN.decode(), chain=("main",)).encode())
 
@@ -502,7 +503,13 @@ with screen("main -i calls.data", command="annotate --tui") as s:
     check(s.wait(lambda lines: "main in " in lines[0] and "instructions:u" in lines[0]), "also to its event", s.seen)
     s.keys("n")
     s.keys("Enter")
-    check(said(s, "no samples in") or head(s, "work_00 in "), "a function without samples: a sentence", s.seen)
+    check(head(s, "work_00 in "), "n, Enter: the only such call again", s.seen)
+with screen("main -i lone.data", command="annotate --tui") as s:
+    s.wait("Source and instructions")
+    s.keys("/")
+    s.type("<work_00>")
+    s.keys("Enter", "Enter")
+    check(said(s, "no samples in 'work_00'") and "main in " in s.seen[0], "a function without samples: a sentence", s.seen)
     s.keys("q")
 
 # --- diff ---
