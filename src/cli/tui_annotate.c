@@ -216,7 +216,7 @@ static void show_other(struct view *v, bool is_before)
 	size_t nr = v->n->counts.symbols.nr, i = (size_t)(s - all);
 
 	do
-		i = is_before ? (i ? i : nr) - 1 : i + 1 < nr ? i + 1 : 0;
+		i = tui_beside(i, nr, is_before);
 	while (!all[i].nr_cells);
 	v->back.nr = 0;
 	if (&all[i] == s)
@@ -235,7 +235,7 @@ static void show_event(struct view *v, bool is_before)
 	if (nr < 2)
 		tui_browser_say(v->browser, "it has samples of no other event");
 	else
-		show(v, v->symbol, is_before ? (v->at + nr - 1) % nr : (v->at + 1) % nr);
+		show(v, v->symbol, tui_beside(v->at, nr, is_before));
 }
 
 static void toggle_source(struct view *v)

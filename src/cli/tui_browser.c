@@ -400,6 +400,14 @@ void tui_browser_set_filter(struct tui_browser *b, const char *text)
 	tui_rows_lay_out(b, false);
 }
 
+void tui_browser_put_filter(struct tui_browser *b, struct buf *out)
+{
+	if (!b || !b->filter.nr)
+		return;
+	buf_str(out, "  filter: ");
+	escape_add(out, b->filter.data, b->filter.nr);
+}
+
 void tui_browser_say(struct tui_browser *b, const char *format, ...)
 {
 	va_list args;

@@ -44,8 +44,8 @@ struct tui_source {
 	/** Append the first line, and the line of titles. NULL: none. */
 	void (*head)(void *ctx, size_t columns, struct buf *out);
 	void (*titles)(void *ctx, size_t columns, struct buf *out);
-	/** The first-level rows that the filter keeps, before they are drawn. NULL: not asked. */
-	void (*kept)(void *ctx, const struct tui_nodes *rows);
+	/** The filter, or what it keeps, has changed: before rows are drawn. NULL: not called. */
+	void (*kept)(void *ctx);
 	/** What stands in place of rows where there are none, escaped, in lines. NULL: nothing. */
 	void (*nothing)(void *ctx, struct buf *out);
 	/** Why a row does not open, escaped. NULL: nothing is said. */
@@ -83,6 +83,8 @@ bool tui_browser_is_open(const struct tui_browser *b);
 /** The filter's text, ""; NULL in set: none. */
 const char *tui_browser_filter(struct tui_browser *b);
 void tui_browser_set_filter(struct tui_browser *b, const char *text);
+/** For the first line: append "  filter: TEXT", escaped, if there is one. NULL: there is none. */
+void tui_browser_put_filter(struct tui_browser *b, struct buf *out);
 
 /** A message in the last line, up to the next key. Escaped here. */
 void tui_browser_say(struct tui_browser *b, const char *format, ...) CLEW_PRINTF(2, 3);

@@ -114,7 +114,7 @@ static void filter_nodes(struct tui_browser *b)
 		b->nodes.nr = nr;
 	b->nr_kept = b->nodes.nr;
 	if (b->s.kept)
-		b->s.kept(b->s.ctx, &b->nodes);
+		b->s.kept(b->s.ctx);
 }
 
 void tui_rows_lay_out(struct tui_browser *b, bool opens_all)

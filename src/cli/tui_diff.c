@@ -112,10 +112,7 @@ static void head(void *ctx, size_t columns, struct buf *out)
 	}
 	if (v->only_significant)
 		buf_str(out, "  only significant");
-	if (v->browser && *tui_browser_filter(v->browser)) {
-		buf_str(out, "  filter: ");
-		escape_str(out, tui_browser_filter(v->browser));
-	}
+	tui_browser_put_filter(v->browser, out);
 }
 
 static void nothing(void *ctx, struct buf *out)
@@ -145,7 +142,7 @@ static void choose_table(struct view *v, size_t from, bool is_before)
 	size_t nr = v->in->diff->tables.nr, i = from;
 
 	for (size_t k = 0; k < nr; k++) {
-		i = is_before ? (i ? i : nr) - 1 : i + 1 < nr ? i + 1 : 0;
+		i = tui_beside(i, nr, is_before);
 		if (table_at(v, i)) {
 			v->at = i;
 			v->table = table_at(v, i);

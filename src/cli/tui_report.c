@@ -106,7 +106,7 @@ size_t tui_report_next_event(const struct tui_report *t, size_t event, bool is_b
 	size_t nr = report_feed_nr_events(t->in.feed), i = event;
 
 	for (size_t k = 0; k < nr; k++) {
-		i = is_before ? (i ? i : nr) - 1 : i + 1 < nr ? i + 1 : 0;
+		i = tui_beside(i, nr, is_before);
 		if (report_has_table(t->in.args, t->in.feed, i))
 			return i;
 	}

@@ -12,8 +12,9 @@
 #include "format/report/stats_text.h"
 #include "os/dir.h"
 #include "os/file.h"
+#include "perfdata/perf_abi.h"
 
-enum { MAX_FILES = 512, MAX_FORMATS = 32, MAGIC_BYTES = 8 };
+enum { MAX_FILES = 512, MAX_FORMATS = 32 };
 
 void tui_report_say_messages(struct tui_report *t, struct buf *messages, const char *otherwise)
 {
@@ -118,15 +119,14 @@ void tui_report_info(struct tui_report *t)
 
 static bool is_recording(const char *path)
 {
-	static const char magic[MAGIC_BYTES + 1] = "PERFILE2";
-	char bytes[MAGIC_BYTES];
+	uint64_t magic;
 	int fd = os_open_regular(path);
 	bool is_one;
 
 	if (fd < 0)
 		return false;
-	is_one = os_read(fd, bytes, sizeof(bytes)) == MAGIC_BYTES &&
-		 !memcmp(bytes, magic, sizeof(bytes));
+	is_one = os_read(fd, &magic, sizeof(magic)) == sizeof(magic) &&
+		 le64toh(magic) == PERF_MAGIC2;
 	os_close(fd);
 	return is_one;
 }

@@ -120,10 +120,7 @@ static void put_head(struct tui_report *t, enum head_part part, size_t columns, 
 			buf_printf(out, ", %llu", (unsigned long long)ev->period);
 	}
 	tui_report_zoom_text(t, out);
-	if (t->browser && *tui_browser_filter(t->browser)) {
-		buf_str(out, "  filter: ");
-		escape_str(out, tui_browser_filter(t->browser));
-	}
+	tui_browser_put_filter(t->browser, out);
 	buf_str(out, t->is_relative ? "  % of these" : "");
 	if (part > HEAD_ALL)
 		return;
@@ -150,13 +147,12 @@ static void head(void *ctx, size_t columns, struct buf *out)
 }
 
 /* Percent of what filters keep: also of rows that are below the least share. */
-static void kept(void *ctx, const struct tui_nodes *rows)
+static void kept(void *ctx)
 {
 	struct tui_report *t = ctx;
 	const char *filter = t->browser ? tui_browser_filter(t->browser) : "";
 	bool is_filtered = t->zooms.nr || *filter;
 
-	(void)rows;
 	if (!t->table.nr_events)
 		return;
 	memcpy(t->table.periods, t->periods, t->table.nr_events * sizeof(*t->periods));

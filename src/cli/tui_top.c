@@ -95,10 +95,7 @@ static void head(void *ctx, size_t columns, struct buf *out)
 		if (tui_text_columns(t->text.data, t->text.nr) <= columns)
 			break;
 	}
-	if (t->browser && *tui_browser_filter(t->browser)) {
-		buf_str(&t->text, "  filter: ");
-		escape_str(&t->text, tui_browser_filter(t->browser));
-	}
+	tui_browser_put_filter(t->browser, &t->text);
 	buf_add(out, t->text.data, t->text.nr);
 }
 
@@ -139,7 +136,7 @@ static bool find_event(struct tui_top *t)
 	return t->event < nr && report_feed_event(t->view->feed, t->event)->evsel;
 }
 
-enum clew_err tui_top_make(struct tui_top *t)
+static enum clew_err make(struct tui_top *t)
 {
 	struct report_text_opts text = t->style.text;
 	struct report_lines *lines;
@@ -163,6 +160,13 @@ enum clew_err tui_top_make(struct tui_top *t)
 	return err;
 }
 
+void tui_top_make_again(struct tui_top *t)
+{
+	if (make(t) != CLEW_OK)
+		tui_browser_say(t->browser, "out of memory");
+	tui_browser_refresh(t->browser);
+}
+
 /* --- life --- */
 
 static void show_newer(struct tui_top *t)
@@ -176,9 +180,7 @@ static void show_newer(struct tui_top *t)
 	drop_table(t); /* it is of the old one's feed */
 	top_release(t->in.top, t->view);
 	t->view = v;
-	if (tui_top_make(t) != CLEW_OK)
-		tui_browser_say(t->browser, "out of memory");
-	tui_browser_refresh(t->browser);
+	tui_top_make_again(t);
 }
 
 static const struct tui_source source = {
@@ -224,7 +226,7 @@ static int show(struct tui_top *t)
 	int status = CLI_FAILED;
 
 	s.ctx = t;
-	if (tui_top_make(t) != CLEW_OK || !tui_top_open(t))
+	if (make(t) != CLEW_OK || !tui_top_open(t))
 		return CLI_FAILED;
 	tui_set_leave(t->in.must_close, t->in.ctx);
 	t->browser = tui_browser_new(&s);

@@ -21,8 +21,8 @@ struct tui_top {
 	struct buf text;             /* scratch */
 };
 
-/** Make the table of the view again, for other options. CLEW_NO_MEMORY. */
-enum clew_err tui_top_make(struct tui_top *t);
+/** Show the table of the view again, for other options. */
+void tui_top_make_again(struct tui_top *t);
 /** The frame at a node. */
 uint32_t tui_top_frame_of(const struct tui_top *t, uint64_t node);
 /** The period of samples in it. */

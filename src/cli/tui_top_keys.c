@@ -30,13 +30,6 @@ const struct tui_key_text tui_top_keys[] = {
 /* clang-format on */
 const char tui_top_taken[] = "e"; /* all levels of a row: E */
 
-static void make_again(struct tui_top *t)
-{
-	if (tui_top_make(t) != CLEW_OK)
-		tui_browser_say(t->browser, "out of memory");
-	tui_browser_refresh(t->browser);
-}
-
 static void ask_seconds(struct tui_top *t)
 {
 	clew_auto(buf_done) struct buf text = {0};
@@ -64,13 +57,13 @@ static void ask_least(struct tui_top *t)
 		return;
 	}
 	t->style.select.min_samples = v;
-	make_again(t);
+	tui_top_make_again(t);
 }
 
 static void ask_percent(struct tui_top *t)
 {
 	if (tui_ask_share(t->browser, &t->style.table.min_share))
-		make_again(t);
+		tui_top_make_again(t);
 }
 
 /* --- other commands, on what was recorded last --- */
@@ -174,8 +167,8 @@ static void next_event(struct tui_top *t)
 {
 	size_t nr = report_feed_nr_events(t->view->feed);
 
-	t->event = nr ? (t->event + 1) % nr : 0;
-	make_again(t);
+	t->event = tui_beside(t->event, nr, false);
+	tui_top_make_again(t);
 }
 
 static void pause(struct tui_top *t)
@@ -218,11 +211,11 @@ bool tui_top_key(struct tui_top *t, int key)
 		break;
 	case 'K':
 		select->hides_kernel = !select->hides_kernel;
-		make_again(t);
+		tui_top_make_again(t);
 		break;
 	case 'U':
 		select->hides_user = !select->hides_user;
-		make_again(t);
+		tui_top_make_again(t);
 		break;
 	case 'f':
 		ask_least(t);

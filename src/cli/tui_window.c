@@ -39,6 +39,11 @@ size_t tui_moved(size_t at, size_t nr, size_t page, int key)
 	}
 }
 
+size_t tui_beside(size_t at, size_t nr, bool is_before)
+{
+	return is_before ? (at ? at : nr) - 1 : at + 1 < nr ? at + 1 : 0;
+}
+
 /* --- menus --- */
 
 struct menu {

@@ -31,4 +31,7 @@ bool tui_ask(const char *prompt, struct buf *text, tui_typed *typed, void *ctx);
 /** Where @p key moves a cursor in a list of @p nr, of which @p page are seen. */
 size_t tui_moved(size_t at, size_t nr, size_t page, int key);
 
+/** The next of @p nr after @p at, or the one before it, all round. */
+size_t tui_beside(size_t at, size_t nr, bool is_before);
+
 #endif
