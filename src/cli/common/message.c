@@ -2,7 +2,6 @@
 #include "cli/common/message.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"

@@ -2,7 +2,6 @@
 #include "cli/common/progress.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "os/clock.h"

@@ -2,7 +2,6 @@
 #include "record/count/rec_count.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "os/clock.h"
