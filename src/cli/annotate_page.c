@@ -51,11 +51,7 @@ static enum clew_err end(struct annotate_page *p)
 	const struct page_frame *f = &report_page_frame;
 	enum clew_err err = page_gzip_end(p->gzip);
 
-	if (err == CLEW_OK)
-		err = write_some(p, f->after, f->after_bytes);
-	if (err == CLEW_OK && (p->os_errno = os_output_close(&p->out)))
-		err = CLEW_OS;
-	return err;
+	return err == CLEW_OK ? write_some(p, f->after, f->after_bytes) : err;
 }
 
 int annotate_page_close(struct annotate_page *p, bool is_kept)
@@ -64,8 +60,9 @@ int annotate_page_close(struct annotate_page *p, bool is_kept)
 
 	if (p->is_open && is_kept && status == CLI_OK && end(p) != CLEW_OK)
 		status = fail(p, "write");
-	if (p->is_open && (!is_kept || status != CLI_OK))
-		os_output_discard(&p->out, p->path);
+	is_kept = is_kept && status == CLI_OK;
+	if (p->is_open && (p->os_errno = os_output_end(&p->out, p->path, is_kept)))
+		status = fail(p, "write");
 	p->is_open = false;
 	page_gzip_free(p->gzip);
 	p->gzip = NULL;

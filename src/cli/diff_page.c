@@ -32,16 +32,14 @@ static int write_file(const char *path, const struct buf *first, const struct bu
 {
 	struct clew_diag diag = {.code = CLEW_OS, .what = "write"};
 	struct os_output out;
-	int err = os_output_create(&out, path), closed;
+	int err = os_output_create(&out, path), end;
 
 	if (!err) {
 		err = os_output_add(&out, first->data, first->nr);
 		if (!err)
 			err = os_output_add(&out, second->data, second->nr);
-		if (err)
-			os_output_discard(&out, path);
-		else if ((closed = os_output_close(&out)))
-			err = closed;
+		end = os_output_end(&out, path, !err);
+		err = err ? err : end;
 	}
 	diag.os_errno = -err;
 	return err ? cli_fail(path, &diag) : CLI_OK;

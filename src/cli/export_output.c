@@ -61,17 +61,11 @@ const struct clew_sink *export_run_sink(const struct export_run *r)
 
 int export_close_output(struct export_run *r, bool is_whole)
 {
-	int err = 0;
+	int err;
 
 	if (!r->out_path || r->file.fd < 0)
 		return CLI_OK;
-	if (is_whole)
-		err = os_output_flush(&r->file);
-	if (!is_whole || err)
-		os_output_discard(&r->file, r->out_path);
-	else
-		err = os_output_close(&r->file);
-	r->file.fd = -1;
+	err = os_output_end(&r->file, r->out_path, is_whole);
 	if (!err)
 		return CLI_OK;
 	cli_error("%s: %s", r->out_path, strerror(-err));

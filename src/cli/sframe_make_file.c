@@ -58,14 +58,12 @@ static void print_json(const struct sframe_command *c, const struct sframe_writt
 static int write_file(const char *path, const struct buf *section)
 {
 	struct os_output out;
-	int err = os_output_create(&out, path);
+	int err = os_output_create(&out, path), end;
 
 	if (!err) {
-		err = os_output_add(&out, section->data, section->nr) ?: os_output_flush(&out);
-		if (err)
-			os_output_discard(&out, path);
-		else
-			err = os_output_close(&out);
+		err = os_output_add(&out, section->data, section->nr);
+		end = os_output_end(&out, path, !err);
+		err = err ? err : end;
 	}
 	if (!err)
 		return CLI_OK;

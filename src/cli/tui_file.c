@@ -10,16 +10,14 @@
 static int write_file(const char *path, const struct buf *text, bool *ret_has_moved)
 {
 	struct os_output out;
-	int err = text->is_failed ? -ENOMEM : os_output_create(&out, path);
+	int err = text->is_failed ? -ENOMEM : os_output_create(&out, path), end;
 
 	if (err)
 		return err;
 	*ret_has_moved = out.created.has_moved;
 	err = os_output_add(&out, text->data, text->nr);
-	if (!err)
-		return os_output_close(&out);
-	os_output_discard(&out, path);
-	return err;
+	end = os_output_end(&out, path, !err);
+	return err ? err : end;
 }
 
 void tui_file_write(struct tui_browser *b, const char *name)

@@ -141,6 +141,21 @@ void os_output_discard(struct os_output *o, const char *path)
 	os_create_undo(path, &created);
 }
 
+int os_output_end(struct os_output *o, const char *path, bool is_whole)
+{
+	struct os_created created = o->created;
+	int err;
+
+	if (!is_whole) {
+		os_output_discard(o, path);
+		return 0;
+	}
+	err = os_output_close(o);
+	if (err)
+		os_create_undo(path, &created);
+	return err;
+}
+
 int os_rename(const char *from, const char *to)
 {
 	return rename(from, to) ? -errno : 0;

@@ -45,6 +45,10 @@ int os_output_truncate(struct os_output *o, uint64_t size);
 /** Flush and close. */
 int os_output_close(struct os_output *o);
 
+/** The same of what os_output_create() opened at @p path, if @p is_whole; where it is not, or that
+ * fails, os_output_discard(). @return 0 or -errno. */
+int os_output_end(struct os_output *o, const char *path, bool is_whole);
+
 int os_rename(const char *from, const char *to);
 int os_unlink(const char *path);
 

@@ -4,6 +4,7 @@
 the terminal after it. TAP. Each check waits for what it wants to see; none depends on how fast anything is."""
 import os
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -319,6 +320,13 @@ with screen() as s:
     s.type("/nonexistent/x")
     s.keys("Enter")
     check(said(s, "No such file"), "P says why it cannot", s.seen)
+    written = (work / "clew-report.txt").read_text()
+    limits = resource.prlimit(s.child(), resource.RLIMIT_FSIZE)
+    resource.prlimit(s.child(), resource.RLIMIT_FSIZE, (16, limits[1]))
+    s.keys("P", "Enter")
+    check(said(s, "File too large") and (work / "clew-report.txt").read_text() == written and not (work / "clew-report.txt.old").exists(),
+          "no room: what stood there stands there again", [*s.seen, *os.listdir(work)])
+    resource.prlimit(s.child(), resource.RLIMIT_FSIZE, limits)
 
     s.keys("x")
     s.wait("Export to")
