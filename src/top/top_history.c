@@ -5,12 +5,6 @@
 
 #include "perfdata/perf_abi.h"
 
-static bool stop(struct top_history *h)
-{
-	top_history_done(h);
-	return false;
-}
-
 void top_history_begin(struct top_history *h)
 {
 	if (!h->max_bytes)
@@ -30,20 +24,19 @@ static bool is_end_of_start(const void *data, size_t size)
 	return header.type == PERF_RECORD_FINISHED_INIT;
 }
 
-bool top_history_add(struct top_history *h, const void *data, size_t size)
+void top_history_add(struct top_history *h, const void *data, size_t size)
 {
 	struct buf *to = h->is_in_start ? &h->start : &h->round;
 
 	if (!h->max_bytes)
-		return true;
+		return;
 	buf_add(to, data, size);
-	if (to->is_failed)
-		return stop(h);
-	if (h->is_in_start && is_end_of_start(data, size)) {
+	if (to->is_failed) {
+		top_history_done(h);
+	} else if (h->is_in_start && is_end_of_start(data, size)) {
 		h->is_in_start = false;
 		h->nr_starts++;
 	}
-	return true;
 }
 
 static void drop_oldest(struct top_history *h)
@@ -59,18 +52,19 @@ static void drop_oldest(struct top_history *h)
 			(h->rounds.nr -= nr) * sizeof(*h->rounds.data));
 }
 
-bool top_history_round(struct top_history *h, uint64_t now_ns)
+void top_history_round(struct top_history *h, uint64_t now_ns)
 {
 	struct top_round r = {.at_ns = now_ns, .records = h->round};
 
 	if (!h->max_bytes || !h->round.nr)
-		return true;
-	if (!vec_push(&h->rounds, r))
-		return stop(h);
+		return;
+	if (!vec_push(&h->rounds, r)) {
+		top_history_done(h);
+		return;
+	}
 	h->bytes += r.records.nr;
 	h->round = (struct buf){0};
 	drop_oldest(h);
-	return true;
 }
 
 void top_history_copy(const struct top_history *h, uint64_t from_ns, struct buf *ret)

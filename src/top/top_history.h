@@ -28,9 +28,9 @@ struct top_history {
 };
 
 void top_history_begin(struct top_history *h);
-/** @return false: no memory; nothing more is kept. */
-bool top_history_add(struct top_history *h, const void *data, size_t size);
-bool top_history_round(struct top_history *h, uint64_t now_ns);
+/** Where memory is short, all is dropped, and nothing more is kept. */
+void top_history_add(struct top_history *h, const void *data, size_t size);
+void top_history_round(struct top_history *h, uint64_t now_ns);
 
 /** Append the newest start, and all rounds written at or after @p from_ns: a recording as from a
  * pipe. */

@@ -211,9 +211,15 @@ static uint64_t available(const struct top_stream *s)
 	return end - s->read;
 }
 
+/* Has all been read up to the next stream's first byte? */
+static bool is_at_begin(const struct top_stream *s)
+{
+	return s->begins.nr && s->begins.data[0] == s->read;
+}
+
 static bool is_at_end(const struct top_stream *s)
 {
-	return s->is_dropped || s->is_failed || (s->begins.nr && s->begins.data[0] == s->read) ||
+	return s->is_dropped || s->is_failed || is_at_begin(s) ||
 	       (s->is_closed && s->read == s->written);
 }
 
@@ -265,10 +271,9 @@ bool top_stream_next(struct top_stream *s)
 	bool is_there;
 
 	os_lock(s->lock);
-	while (!(s->begins.nr && s->begins.data[0] == s->read) && !s->is_closed && !s->is_dropped &&
-	       !s->is_failed)
+	while (!is_at_begin(s) && !s->is_closed && !s->is_dropped && !s->is_failed)
 		os_lock_wait(s->lock);
-	is_there = !s->is_dropped && s->begins.nr && s->begins.data[0] == s->read;
+	is_there = !s->is_dropped && is_at_begin(s);
 	if (is_there)
 		memmove(s->begins.data, s->begins.data + 1,
 			--s->begins.nr * sizeof(*s->begins.data));
