@@ -5,9 +5,22 @@
 
 #include "elf/dwarf_lines_impl.h"
 
-/** libdw sorts rows by address; one that ends a sequence has no code. Only code of the unit, or
- * rows of many units could cover the same. */
-static bool row_at(struct dwarf_lines *l, struct dwarf_unit *u, Dwarf_Lines *lines, size_t i,
+/** A line table, and the first unit that has it: others may share it. */
+struct table {
+	struct dwarf_unit *unit;
+	uint64_t offset;
+};
+
+static bool is_of(const struct table *t, struct dwarf_unit *u)
+{
+	uint64_t offset;
+
+	return u == t->unit || (u && dwarf_unit_table(u, &offset) && offset == t->offset);
+}
+
+/** libdw sorts rows by address; one that ends a sequence has no code. Only code of the table's own
+ * units, or rows of many tables could cover the same. */
+static bool row_at(struct dwarf_lines *l, const struct table *t, Dwarf_Lines *lines, size_t i,
 		   struct dwarf_row *ret)
 {
 	Dwarf_Line *line = dwarf_onesrcline(lines, i), *next = dwarf_onesrcline(lines, i + 1);
@@ -18,34 +31,28 @@ static bool row_at(struct dwarf_lines *l, struct dwarf_unit *u, Dwarf_Lines *lin
 
 	if (!line || !next || dwarf_lineendsequence(line, &is_end) || is_end ||
 	    dwarf_lineaddr(line, &start) || dwarf_lineaddr(next, &end) || start >= end ||
-	    dwarf_lineno(line, &n) || n <= 0 || dwarf_unit_at(l, start, &unit_end) != u)
+	    dwarf_lineno(line, &n) || n <= 0 || !is_of(t, dwarf_unit_at(l, start, &unit_end)))
 		return false;
 	*ret = (struct dwarf_row){start, end < unit_end ? end : unit_end,
-				  dwarf_full_path(l, u, dwarf_linesrc(line, NULL, NULL)),
+				  dwarf_full_path(l, t->unit, dwarf_linesrc(line, NULL, NULL)),
 				  (uint32_t)n};
 	return ret->file;
 }
 
-/** Units may share a table. */
-static bool is_new_table(struct dwarf_unit *u, struct map_u64 *seen)
-{
-	uint64_t offset;
-
-	return dwarf_unit_table(u, &offset) && !map_u64_get(seen, offset) &&
-	       map_u64_put(seen, offset, 1);
-}
-
+/** Each table once. */
 static bool walk_rows(struct dwarf_lines *l, struct dwarf_unit *u, const struct dwarf_walker *w,
 		      struct map_u64 *seen)
 {
+	struct table t = {.unit = u};
 	Dwarf_Lines *lines;
 	struct dwarf_row row;
 	size_t nr;
 
-	if (!u->has_lines || !is_new_table(u, seen) || dwarf_getsrclines(&u->die, &lines, &nr))
+	if (!u->has_lines || !dwarf_unit_table(u, &t.offset) || map_u64_get(seen, t.offset) ||
+	    !map_u64_put(seen, t.offset, 1) || dwarf_getsrclines(&u->die, &lines, &nr))
 		return true;
 	for (size_t i = 0; i + 1 < nr; i++) {
-		if (row_at(l, u, lines, i, &row) && !w->row(w->ctx, &row))
+		if (row_at(l, &t, lines, i, &row) && !w->row(w->ctx, &row))
 			return false;
 	}
 	return true;

@@ -94,23 +94,40 @@ static void add_abbrevs(struct elf_build *e)
 	buf_done(&b);
 }
 
+/** @return where it begins. */
+static size_t begin_unit(struct buf *b, uint64_t low, uint64_t size)
+{
+	size_t at = b->nr;
+
+	fixed(b, 0, 4);
+	fixed(b, 4, 2);
+	fixed(b, 0, 4);
+	u8(b, 8);
+	uleb(b, UNIT);
+	text(b, "a.c");
+	text(b, "/src");
+	fixed(b, low, 8);
+	fixed(b, size, 8);
+	fixed(b, 0, 4);
+	return at;
+}
+
+/** @p nr_open: lists of children that end with it. */
+static void end_unit(struct buf *b, size_t at, size_t nr_open)
+{
+	uint32_t length;
+
+	buf_fill(b, '\0', nr_open);
+	length = (uint32_t)(b->nr - at) - 4;
+	memcpy(b->data + at, &length, 4);
+}
+
 static void add_info(struct elf_build *e, const struct dwarf_shape *s)
 {
 	struct buf b = {0};
-	uint64_t origin;
-	uint32_t length;
+	size_t unit = begin_unit(&b, s->low, s->size - s->shared);
+	uint64_t origin = b.nr;
 
-	fixed(&b, 0, 4);
-	fixed(&b, 4, 2);
-	fixed(&b, 0, 4);
-	u8(&b, 8);
-	uleb(&b, UNIT);
-	text(&b, "a.c");
-	text(&b, "/src");
-	fixed(&b, s->low, 8);
-	fixed(&b, s->size, 8);
-	fixed(&b, 0, 4);
-	origin = b.nr;
 	if (s->is_cyclic) {
 		uleb(&b, ORIGIN_OF_ITSELF);
 		fixed(&b, origin, 4);
@@ -132,9 +149,11 @@ static void add_info(struct elf_build *e, const struct dwarf_shape *s)
 		u8(&b, 1);
 		fixed(&b, 100 + i, 4);
 	}
-	buf_fill(&b, '\0', s->depth ? s->depth + 1 : 2); /* the ends of the lists of children */
-	length = (uint32_t)b.nr - 4;
-	memcpy(b.data, &length, 4);
+	end_unit(&b, unit, s->depth ? s->depth + 1 : 2);
+	if (s->shared) {
+		unit = begin_unit(&b, s->low + s->size - s->shared, s->shared);
+		end_unit(&b, unit, 1);
+	}
 	elf_build_section(e, ".debug_info", SHT_PROGBITS, 0, b.data, b.nr);
 	buf_done(&b);
 }

@@ -12,7 +12,8 @@
 struct dwarf_shape {
 	uint64_t low, size;
 	uint32_t depth;
-	bool is_cyclic; /* the callee's origin is itself */
+	bool is_cyclic;  /* the callee's origin is itself */
+	uint64_t shared; /* bytes at the end that are of a second unit, with the same table */
 };
 
 /** Add .debug_abbrev, .debug_info and .debug_line (DWARF 4). */

@@ -128,6 +128,19 @@ static void test_walk(void)
 	close_shape(&o);
 }
 
+static void test_shared_table(void)
+{
+	struct walked w = {0};
+	struct dwarf_walker walker = {take_row, take_entry, &w};
+	struct opened o;
+
+	open_shape(&o, (struct dwarf_shape){.depth = 2, .shared = 96});
+	CHECK(dwarf_lines_walk(o.l, &walker) && w.nr_rows == 16 && w.last.line == 16 &&
+		      w.last.end == o.low + 256,
+	      "units that share a line table: rows of each, once");
+	close_shape(&o);
+}
+
 static size_t walk_damaged(struct dwarf_lines *l)
 {
 	struct walked w = {0};
@@ -170,6 +183,7 @@ int main(void)
 	test_inlined();
 	test_depth();
 	test_walk();
+	test_shared_table();
 	test_damaged();
 	return tap_done();
 }
