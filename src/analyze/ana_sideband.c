@@ -3,6 +3,7 @@
 
 #include "analyze/ana_guest.h"
 #include "analyze/analyze_impl.h"
+#include "base/u64.h"
 #include "who/who_play.h"
 
 bool ana_charge(struct analyze *a, uint64_t bytes, const char *what)
@@ -18,13 +19,6 @@ static enum clew_err play(struct analyze *a, const struct perf_record *r)
 	if (is_map && !stamp.machine && ana_places_take_map(&a->places, r) != CLEW_OK)
 		return CLEW_NO_MEMORY;
 	return who_play(&who_player_of_now, a->who, who_guests(a->who), r, &stamp);
-}
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 /*
@@ -43,8 +37,8 @@ static enum clew_err take_lost(struct analyze *a, const struct perf_record *r,
 
 	if (perf_lost_parse(r, &l) != CLEW_OK)
 		return CLEW_BAD_FILE;
-	*to = add(*to, l.lost);
-	a->summary.nr_lost = add(n->noted > n->totals ? n->noted : n->totals, n->dropped);
+	*to = u64_sum(*to, l.lost);
+	a->summary.nr_lost = u64_sum(n->noted > n->totals ? n->noted : n->totals, n->dropped);
 	return CLEW_OK;
 }
 
@@ -58,8 +52,7 @@ static enum clew_err take_aux(struct analyze *a, const struct perf_record *r)
 
 	if (perf_aux_parse(r, &aux) != CLEW_OK)
 		return CLEW_BAD_FILE;
-	if (__builtin_add_overflow(a->summary.nr_aux_missing, aux.size, &a->summary.nr_aux_missing))
-		a->summary.nr_aux_missing = UINT64_MAX;
+	a->summary.nr_aux_missing = u64_sum(a->summary.nr_aux_missing, aux.size);
 	if (evsel && perf_sample_id_parse(body, r->swap, &evsel->attr, &id) != CLEW_OK)
 		return CLEW_BAD_FILE;
 	return ana_windows_take_aux(&a->windows, r, &id) ? ana_aux_take(&a->aux, r, &id)

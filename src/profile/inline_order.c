@@ -5,19 +5,15 @@
 #include <string.h>
 
 #include "base/search.h"
-
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
+#include "base/u64.h"
 
 static int by_place(const void *x, const void *y)
 {
 	const struct inline_place *a = x, *b = y;
-	int c = compare(a->node, b->node);
+	int c = u64_compare(a->node, b->node);
 
-	c = c ? c : compare(a->offset, b->offset);
-	return c ? c : compare(a->discriminator, b->discriminator);
+	c = c ? c : u64_compare(a->offset, b->offset);
+	return c ? c : u64_compare(a->discriminator, b->discriminator);
 }
 
 static int by_target(const void *x, const void *y)
@@ -25,7 +21,7 @@ static int by_target(const void *x, const void *y)
 	const struct inline_target *a = x, *b = y;
 	int c = by_place(&a->from, &b->from);
 
-	c = c ? c : compare(b->from.nr, a->from.nr);
+	c = c ? c : u64_compare(b->from.nr, a->from.nr);
 	return c ? c : strcmp(a->name, b->name);
 }
 
@@ -33,12 +29,12 @@ static int by_parent(const void *x, const void *y, void *nodes)
 {
 	const struct inline_node *all = nodes;
 	const struct inline_node *a = &all[*(const uint32_t *)x], *b = &all[*(const uint32_t *)y];
-	int c = compare(a->parent, b->parent);
+	int c = u64_compare(a->parent, b->parent);
 
 	if (!c)
-		c = a->parent == INLINE_TOP ? compare(b->total, a->total)
-					    : compare(a->offset, b->offset);
-	c = c ? c : compare(a->discriminator, b->discriminator);
+		c = a->parent == INLINE_TOP ? u64_compare(b->total, a->total)
+					    : u64_compare(a->offset, b->offset);
+	c = c ? c : u64_compare(a->discriminator, b->discriminator);
 	return c ? c : strcmp(a->name, b->name);
 }
 

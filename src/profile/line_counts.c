@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include "base/search.h"
+#include "base/u64.h"
 #include "image/dso_source.h"
 #include "isa/any/insn_decode.h"
 #include "profile/key_number.h"
@@ -74,12 +75,6 @@ static struct line_function *function_of(struct counter *k, const char *path, ui
 	return k->keys.is_failed ? NULL : &c->functions.data[n];
 }
 
-static void add(uint64_t *sum, uint64_t nr)
-{
-	if (__builtin_add_overflow(*sum, nr, sum))
-		*sum = UINT64_MAX;
-}
-
 static void raise_to(struct line_count *l, uint64_t nr)
 {
 	if (l && nr > l->most)
@@ -94,7 +89,7 @@ static uint64_t taken_at(const struct code_table *t, uint64_t address)
 
 	for (size_t i = search_first(t->nr, k, t->data[k].a >= address);
 	     i < t->nr && t->data[i].a == address; i++)
-		add(&nr, t->data[i].nr);
+		nr = u64_sum(nr, t->data[i].nr);
 	return nr;
 }
 
@@ -171,7 +166,7 @@ static bool take_entry(void *ctx, const struct dwarf_entry *e)
 		function_of(k, path_of(k, e), e->function.decl_line, e->function.name);
 
 	if (f)
-		add(&f->nr, nr);
+		f->nr = u64_sum(f->nr, nr);
 	if (e->function.is_inlined)
 		raise_to(line_of(k, e->call.file, e->call.line), nr);
 	return !k->keys.is_failed;
@@ -204,9 +199,9 @@ static void add_samples(struct counter *k)
 					    l[i].decl_line, l[i].link_name);
 
 			if (line)
-				add(&line->most, s->nr);
+				line->most = u64_sum(line->most, s->nr);
 			if (f)
-				add(&f->nr, s->nr);
+				f->nr = u64_sum(f->nr, s->nr);
 		}
 	}
 }
@@ -216,7 +211,7 @@ static void add_samples(struct counter *k)
 static void end_binary(struct line_counts *c)
 {
 	vec_for_each (&c->lines, l) {
-		add(&l->nr, l->most);
+		l->nr = u64_sum(l->nr, l->most);
 		l->most = 0;
 	}
 }

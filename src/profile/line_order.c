@@ -2,14 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/u64.h"
 #include "profile/line_counts.h"
 
 /* Files get their numbers in order of path, so that all else is ordered by number. */
-
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int by_path(const void *a, const void *b, void *paths)
 {
@@ -37,28 +33,28 @@ static bool order_files(struct line_counts *c, uint32_t *order, uint32_t *ret)
 static int by_line(const void *x, const void *y)
 {
 	const struct line_count *a = x, *b = y;
-	int c = compare(a->file, b->file);
+	int c = u64_compare(a->file, b->file);
 
-	return c ? c : compare(a->line, b->line);
+	return c ? c : u64_compare(a->line, b->line);
 }
 
 static int by_function(const void *x, const void *y)
 {
 	const struct line_function *a = x, *b = y;
-	int c = compare(a->file, b->file);
+	int c = u64_compare(a->file, b->file);
 
-	c = c ? c : compare(a->line, b->line);
+	c = c ? c : u64_compare(a->line, b->line);
 	return c ? c : strcmp(a->name, b->name);
 }
 
 static int by_branch(const void *x, const void *y)
 {
 	const struct line_branch *a = x, *b = y;
-	int c = compare(a->file, b->file);
+	int c = u64_compare(a->file, b->file);
 
-	c = c ? c : compare(a->line, b->line);
-	c = c ? c : compare(a->binary, b->binary);
-	return c ? c : compare(a->address, b->address);
+	c = c ? c : u64_compare(a->line, b->line);
+	c = c ? c : u64_compare(a->binary, b->binary);
+	return c ? c : u64_compare(a->address, b->address);
 }
 
 static void order_rest(struct line_counts *c, const uint32_t *number)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/u64.h"
 
 enum { MIN_SLOTS = 64 };
 
@@ -52,11 +53,6 @@ static bool grow(struct code_table *t)
 	return true;
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
-}
-
 static bool add(struct code_counts *c, struct code_table *t, const struct code_count *e)
 {
 	struct code_count *known;
@@ -76,8 +72,8 @@ static bool add(struct code_counts *c, struct code_table *t, const struct code_c
 		return true;
 	}
 	known = &t->data[t->slots[at] - 1];
-	known->nr = sum(known->nr, e->nr);
-	known->nr_part = sum(known->nr_part, e->nr_part);
+	known->nr = u64_sum(known->nr, e->nr);
+	known->nr_part = u64_sum(known->nr_part, e->nr_part);
 	known->flags |= e->flags;
 	return true;
 }
@@ -127,7 +123,7 @@ static uint64_t sum_of(const struct code_table *t)
 	uint64_t all = 0;
 
 	vec_for_each (t, e)
-		all = sum(all, e->nr);
+		all = u64_sum(all, e->nr);
 	return all;
 }
 

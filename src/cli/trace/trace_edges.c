@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdlib.h>
 
+#include "base/u64.h"
 #include "cli/trace/trace.h"
 
 enum { FLUSH = 64 * 1024 };
@@ -40,23 +41,18 @@ static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 	return flow_edges(flow, take_edge, ctx) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
-	int c = compare(x->space, y->space);
+	int c = u64_compare(x->space, y->space);
 
 	if (!c)
-		c = compare(x->from, y->from);
+		c = u64_compare(x->from, y->from);
 	if (!c)
-		c = compare(x->to, y->to);
+		c = u64_compare(x->to, y->to);
 	if (!c)
-		c = compare(x->has_to, y->has_to);
-	return c ? c : compare(x->is_taken, y->is_taken);
+		c = u64_compare(x->has_to, y->has_to);
+	return c ? c : u64_compare(x->is_taken, y->is_taken);
 }
 
 static void merge(struct edges *c)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/u64.h"
 #include "format/export/export_name.h"
 
 /*
@@ -234,11 +235,6 @@ static enum clew_err put_head(struct export *x)
 	return CLEW_OK;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 /* A function's own cost, then its calls; first of its own file. */
 static int in_order(const void *a, const void *b, void *lines)
 {
@@ -246,21 +242,21 @@ static int in_order(const void *a, const void *b, void *lines)
 		(const struct callgrind_line *)lines + *(const uint32_t *)a;
 	const struct callgrind_line *j =
 		(const struct callgrind_line *)lines + *(const uint32_t *)b;
-	int order = compare(i->part, j->part);
+	int order = u64_compare(i->part, j->part);
 
 	if (!order)
-		order = compare(i->function, j->function);
+		order = u64_compare(i->function, j->function);
 	if (!order)
 		order = (j->callee == EXPORT_NONE) - (i->callee == EXPORT_NONE);
 	if (!order)
 		order = i->is_elsewhere - j->is_elsewhere;
 	if (!order)
-		order = compare(i->file, j->file);
+		order = u64_compare(i->file, j->file);
 	if (!order)
-		order = compare(i->line, j->line);
+		order = u64_compare(i->line, j->line);
 	if (!order)
-		order = compare(i->place, j->place);
-	return order ? order : compare(i->callee, j->callee);
+		order = u64_compare(i->place, j->place);
+	return order ? order : u64_compare(i->callee, j->callee);
 }
 
 static void put_calls(struct export *x, const struct callgrind_line *l)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/u64.h"
 #include "export/export_spool.h"
 #include "format/export/export_formats.h"
 #include "format/export/export_name.h"
@@ -255,11 +256,6 @@ static uint64_t duration_of(const struct export *x, const struct export_sample *
 	return (interval ? interval : UNKNOWN_NS) * s->nr;
 }
 
-static uint64_t add_capped(uint64_t a, uint64_t b)
-{
-	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
-}
-
 /* Does a sample at @p now follow the one before it without a gap? */
 static bool follows(struct thread *t, uint64_t now)
 {
@@ -267,7 +263,7 @@ static bool follows(struct thread *t, uint64_t now)
 
 	if (gap > t->spare || gap > MAX_BRIDGE_NS)
 		return false;
-	t->spare = gap ? t->spare - gap : add_capped(t->spare, t->end - now);
+	t->spare = gap ? t->spare - gap : u64_sum(t->spare, t->end - now);
 	return true;
 }
 
@@ -321,7 +317,7 @@ static enum clew_err put_slices(struct export *x, const struct export_sample *s)
 	}
 	t->nr++;
 	t->last = now;
-	t->end = add_capped(now, duration_of(x, s));
+	t->end = u64_sum(now, duration_of(x, s));
 	return begin_sample(x, t, &stack, k, category_of(x, s, k));
 }
 

@@ -2,6 +2,7 @@
 #include "format/profile/autofdo_text.h"
 
 #include "base/escape.h"
+#include "base/u64.h"
 #include "format/profile/text_chunks.h"
 
 static void put_runs(struct text_chunks *t, const struct counted_binary *b)
@@ -71,8 +72,8 @@ static uint64_t put_from(struct text_chunks *t, const struct counted_binary *b,
 	for (const struct code_count *i = e; i < end; i++) {
 		if (has_target(b, i, opts))
 			nr_lines++;
-		else if (__builtin_add_overflow(nr_nowhere, i->nr, &nr_nowhere))
-			nr_nowhere = UINT64_MAX;
+		else
+			nr_nowhere = u64_sum(nr_nowhere, i->nr);
 	}
 	if (t && nr_nowhere)
 		put_branch(t, e->a - b->base, 0, nr_nowhere);

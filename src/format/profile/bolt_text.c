@@ -2,6 +2,7 @@
 #include "format/profile/bolt_text.h"
 
 #include "base/map_u64.h"
+#include "base/u64.h"
 #include "format/profile/text_chunks.h"
 
 static void put_address(struct text_chunks *t, uint64_t address)
@@ -82,8 +83,8 @@ static bool count_returns(struct map_u64 *to, const struct counted_binary *b)
 			continue;
 		if (!nr && !map_u64_put(to, e->b, e->nr))
 			return false;
-		if (nr && __builtin_add_overflow(*nr, e->nr, nr))
-			*nr = UINT64_MAX;
+		if (nr)
+			*nr = u64_sum(*nr, e->nr);
 	}
 	return true;
 }
