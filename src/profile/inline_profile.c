@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/u64.h"
 #include "image/dso_source.h"
 #include "profile/inline_order.h"
 #include "profile/key_number.h"
@@ -79,7 +80,7 @@ static void add_target(struct maker *m, const struct inline_place *from, uint32_
 	if (is_new && !vec_push(&p->targets, t))
 		m->keys.is_failed = true;
 	if (!m->keys.is_failed)
-		p->targets.data[n].from.nr += nr;
+		p->targets.data[n].from.nr = u64_sum(p->targets.data[n].from.nr, nr);
 }
 
 /* --- from an address to its place --- */
@@ -119,7 +120,7 @@ static void count_known(struct maker *m, bool is_known, uint64_t nr)
 {
 	uint64_t *sum = is_known ? &m->p->nr_known : &m->p->nr_unknown;
 
-	*sum += nr;
+	*sum = u64_sum(*sum, nr);
 }
 
 /* --- of runs --- */
@@ -178,7 +179,7 @@ static void add_entries(struct maker *m)
 		if (!name || !node_of(m, INLINE_TOP, &outside,
 				      intern_get(&p->names, (uint32_t)*name), &node))
 			continue;
-		p->nodes.data[node].head += b->nr;
+		p->nodes.data[node].head = u64_sum(p->nodes.data[node].head, b->nr);
 		if (b->a != CODE_ELSEWHERE && locate(m, b->a, &from, &copies) && place_of(m, &from))
 			add_target(m, &from, (uint32_t)*name, b->nr);
 	}
@@ -216,7 +217,7 @@ static void add_samples(struct maker *m)
 		known = locate(m, s->a, &at, &copies) ? place_of(m, &at) : NULL;
 		count_known(m, known, s->nr);
 		if (known)
-			known->nr += s->nr;
+			known->nr = u64_sum(known->nr, s->nr);
 	}
 	vec_for_each (&m->p->places, q) {
 		struct inline_node *n = &m->p->nodes.data[q->node];
@@ -228,16 +229,23 @@ static void add_samples(struct maker *m)
 
 /* --- all of it --- */
 
+static void add_total(struct inline_profile *p, uint32_t node, uint64_t nr)
+{
+	struct inline_node *n = &p->nodes.data[node];
+
+	n->total = u64_sum(n->total, nr);
+}
+
 /** Callers have smaller numbers than what was inlined into them. */
 static void add_up(struct inline_profile *p)
 {
 	vec_for_each (&p->places, at)
-		p->nodes.data[at->node].total += at->nr;
+		add_total(p, at->node, at->nr);
 	for (size_t i = p->nodes.nr; i-- > 0;) {
 		const struct inline_node *n = &p->nodes.data[i];
 
 		if (n->parent != INLINE_TOP)
-			p->nodes.data[n->parent].total += n->total;
+			add_total(p, n->parent, n->total);
 	}
 }
 

@@ -79,6 +79,22 @@ static void test_llvm(void)
 	buf_done(&text);
 }
 
+static void test_totals(void)
+{
+	const struct counted_binary unknown = {0};
+	struct inline_profile p = {0};
+
+	node(&p, INLINE_TOP, 0, "outer", 0, 0);
+	node(&p, 0, 1, "inner", 0, 0);
+	place(&p, 0, 1, 7);
+	place(&p, 1, 2, UINT64_MAX);
+	place(&p, 1, 3, 1);
+	CHECK_EQ(inline_profile_make(&p, &unknown, NULL), CLEW_OK, "added up");
+	CHECK(p.nodes.data[0].total == UINT64_MAX && p.nodes.data[1].total == UINT64_MAX,
+	      "totals end at the largest number");
+	inline_profile_done(&p);
+}
+
 /* As LLVM 19 writes them: clang -S of a loop that is unrolled. */
 static void test_discriminators(void)
 {
@@ -124,6 +140,7 @@ static void test_lcov(void)
 int main(void)
 {
 	test_llvm();
+	test_totals();
 	test_discriminators();
 	test_lcov();
 	return tap_done();
