@@ -16,7 +16,6 @@ static const char kernel_name[] = "[kernel.kallsyms]";
 enum {
 	MAP_HUGETLB_FLAG = 0x40000,
 	PROT_EXEC_FLAG = 4,
-	MAX_LINES = 64, /* depth of inlining kept for one address */
 };
 
 static bool starts(const char *s, const char *with)
@@ -201,8 +200,8 @@ struct ana_place *ana_place_of(struct ana_places *p, struct who_map *m)
 bool ana_places_add_lines(const struct ana_places *p, struct dso *dso, uint64_t rel,
 			  struct arena *memory, struct ana_loc *loc)
 {
-	struct dso_line lines[MAX_LINES], *copy;
-	size_t nr = p->wants_lines ? dso_find_lines(dso, rel, lines, MAX_LINES) : 0;
+	struct dso_line lines[DSO_MAX_LEVELS], *copy;
+	size_t nr = p->wants_lines ? dso_find_lines(dso, rel, lines, DSO_MAX_LEVELS) : 0;
 
 	if (!nr)
 		return true;

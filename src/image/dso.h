@@ -84,6 +84,9 @@ struct dso_line {
 	uint32_t discriminator, copies; /* as dwarf_line's */
 };
 
+/** Of inlining at one address; dso_find_lines() gives no more. */
+enum { DSO_MAX_LEVELS = 64 };
+
 struct dso_store *dso_store_new(const struct dso_store_opts *opts);
 void dso_store_free(struct dso_store *s);
 

@@ -8,8 +8,6 @@
 #include "image/dso_source.h"
 #include "os/path.h"
 
-enum { MAX_LEVELS = 64 };
-
 struct dso_lines {
 	struct dwarf_lines *dwarf; /* NULL: none found */
 	struct dso_file file, alt;
@@ -124,9 +122,9 @@ static struct dwarf_lines *dwarf_of(struct dso *d)
 
 static size_t find_lines(struct dso *d, uint64_t vaddr, struct dso_line *ret, size_t max)
 {
-	struct dwarf_line lines[MAX_LEVELS];
+	struct dwarf_line lines[DSO_MAX_LEVELS];
 	size_t nr = dwarf_lines_find(d->lines->dwarf, vaddr, lines,
-				     max < MAX_LEVELS ? max : MAX_LEVELS);
+				     max < DSO_MAX_LEVELS ? max : DSO_MAX_LEVELS);
 
 	for (size_t i = 0; i < nr; i++) {
 		ret[i] = (struct dso_line){.file = lines[i].file,

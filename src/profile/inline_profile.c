@@ -10,7 +10,6 @@
 #include "report/code_levels.h"
 
 enum {
-	MAX_LEVELS = 64,
 	MAX_ENTRIES = 4 << 20, /* of each kind */
 	OFFSET_MASK = 0xffff,
 };
@@ -99,8 +98,8 @@ static bool locate(struct maker *m, uint64_t address, struct inline_place *ret,
 		   uint32_t *ret_copies)
 {
 	struct inline_place at = {0};
-	struct dso_line l[MAX_LEVELS];
-	size_t nr = dso_find_linked_lines(m->binary->dso, address, l, MAX_LEVELS);
+	struct dso_line l[DSO_MAX_LEVELS];
+	size_t nr = dso_find_linked_lines(m->binary->dso, address, l, DSO_MAX_LEVELS);
 	uint32_t node = INLINE_TOP;
 
 	if (!nr || !l[0].line)
@@ -187,10 +186,11 @@ static void add_entries(struct maker *m)
 
 static void count_runs(struct maker *m)
 {
-	struct dso_line l[MAX_LEVELS];
+	struct dso_line l[DSO_MAX_LEVELS];
 
 	vec_for_each (&m->binary->counts.runs, r)
-		count_known(m, dso_find_linked_lines(m->binary->dso, r->a, l, MAX_LEVELS) > 0, 1);
+		count_known(m, dso_find_linked_lines(m->binary->dso, r->a, l, DSO_MAX_LEVELS) > 0,
+			    1);
 }
 
 static void add_runs(struct maker *m)

@@ -16,6 +16,7 @@
  */
 
 enum { INLINE_TOP = UINT32_MAX };
+enum { INLINE_MAX_LEVELS = DSO_MAX_LEVELS };
 
 struct inline_place {
 	uint32_t node;

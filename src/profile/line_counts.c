@@ -10,10 +10,7 @@
 #include "profile/key_number.h"
 #include "report/code_levels.h"
 
-enum {
-	MAX_LEVELS = 64,
-	MAX_ENTRIES = 8 << 20, /* of each kind */
-};
+enum { MAX_ENTRIES = 8 << 20 /* of each kind */ };
 
 struct counter {
 	struct line_counts *c;
@@ -151,11 +148,12 @@ static bool take_row(void *ctx, const struct dwarf_row *row)
 /** Where a function is declared; else the first line of it. */
 static const char *path_of(const struct counter *k, const struct dwarf_entry *e)
 {
-	struct dso_line l[MAX_LEVELS];
+	struct dso_line l[DSO_MAX_LEVELS];
 
 	if (e->function.decl_file)
 		return e->function.decl_file;
-	return dso_find_linked_lines(k->binary->dso, e->address, l, MAX_LEVELS) ? l[0].file : NULL;
+	return dso_find_linked_lines(k->binary->dso, e->address, l, DSO_MAX_LEVELS) ? l[0].file
+										    : NULL;
 }
 
 static bool take_entry(void *ctx, const struct dwarf_entry *e)
@@ -186,10 +184,10 @@ static bool is_repeated(const struct dso_line *l, size_t i)
 
 static void add_samples(struct counter *k)
 {
-	struct dso_line l[MAX_LEVELS];
+	struct dso_line l[DSO_MAX_LEVELS];
 
 	vec_for_each (&k->binary->counts.samples, s) {
-		size_t nr = dso_find_linked_lines(k->binary->dso, s->a, l, MAX_LEVELS);
+		size_t nr = dso_find_linked_lines(k->binary->dso, s->a, l, DSO_MAX_LEVELS);
 
 		for (size_t i = 0; i < nr; i++) {
 			struct line_count *line =

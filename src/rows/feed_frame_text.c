@@ -42,14 +42,13 @@ static bool is_of_frame(const struct feed_frame *x, const struct dso_line *l, bo
 bool report_feed_frame_source(const struct report_feed *f, uint32_t frame, const char **ret_file,
 			      uint32_t *ret_line)
 {
-	enum { MAX_INLINED = 64 };
 	const struct feed_frame *x = &f->frames.all.data[frame];
-	struct dso_line lines[MAX_INLINED];
+	struct dso_line lines[DSO_MAX_LEVELS];
 	uint64_t at = x->sym && !x->function ? x->sym->start : x->rel;
 	size_t nr = 0;
 
 	if (x->dso && (x->sym || x->function))
-		nr = dso_find_lines((struct dso *)(uintptr_t)x->dso, at, lines, MAX_INLINED);
+		nr = dso_find_lines((struct dso *)(uintptr_t)x->dso, at, lines, DSO_MAX_LEVELS);
 	for (size_t i = 0; i < nr; i++) {
 		const struct dso_line *l = &lines[i];
 

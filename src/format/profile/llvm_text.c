@@ -4,8 +4,6 @@
 #include "base/escape.h"
 #include "format/profile/text_chunks.h"
 
-enum { MAX_DEPTH = 64 }; /* levels of inlining that an inline_profile has */
-
 /** Nodes of one parent that are still to be written. */
 struct level {
 	size_t next, end;
@@ -75,7 +73,7 @@ static struct level level_of(const struct inline_profile *p, uint32_t parent)
 enum clew_err llvm_text(const struct inline_profile *p, const struct clew_sink *sink)
 {
 	struct text_chunks t = {.sink = sink};
-	struct level levels[MAX_DEPTH + 1];
+	struct level levels[INLINE_MAX_LEVELS + 1];
 	size_t depth = 0;
 
 	levels[0] = level_of(p, INLINE_TOP);
@@ -90,7 +88,7 @@ enum clew_err llvm_text(const struct inline_profile *p, const struct clew_sink *
 		}
 		node = p->order.data[l->next++];
 		put_node(&t, p, depth, node);
-		if (depth < MAX_DEPTH)
+		if (depth < INLINE_MAX_LEVELS)
 			levels[++depth] = level_of(p, node);
 	}
 	return text_chunks_end(&t);
