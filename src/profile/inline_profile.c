@@ -186,11 +186,10 @@ static void add_entries(struct maker *m)
 
 static void count_runs(struct maker *m)
 {
-	struct dso_line l[DSO_MAX_LEVELS];
+	struct dso_line l;
 
 	vec_for_each (&m->binary->counts.runs, r)
-		count_known(m, dso_find_linked_lines(m->binary->dso, r->a, l, DSO_MAX_LEVELS) > 0,
-			    1);
+		count_known(m, dso_find_linked_lines(m->binary->dso, r->a, &l, 1) > 0, 1);
 }
 
 static void add_runs(struct maker *m)

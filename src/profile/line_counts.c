@@ -148,12 +148,11 @@ static bool take_row(void *ctx, const struct dwarf_row *row)
 /** Where a function is declared; else the first line of it. */
 static const char *path_of(const struct counter *k, const struct dwarf_entry *e)
 {
-	struct dso_line l[DSO_MAX_LEVELS];
+	struct dso_line l;
 
 	if (e->function.decl_file)
 		return e->function.decl_file;
-	return dso_find_linked_lines(k->binary->dso, e->address, l, DSO_MAX_LEVELS) ? l[0].file
-										    : NULL;
+	return dso_find_linked_lines(k->binary->dso, e->address, &l, 1) ? l.file : NULL;
 }
 
 static bool take_entry(void *ctx, const struct dwarf_entry *e)
