@@ -8,8 +8,7 @@
 #include "format/export/export_name.h"
 
 /*
- * A profile of callgrind: cost by line, and calls with what they cost inclusive. Names are written
- * once, "(ID) NAME", and then as "(ID)"; ids of objects, files and functions count apart.
+ * A profile of callgrind: cost by line, and calls with what they cost inclusive.
  * Spec: Valgrind manual, "Callgrind Format Specification".
  *
  * Readers compute the inclusive cost of a function: its own, and that of its calls. With recursion
