@@ -125,9 +125,10 @@ void export_code_report_lines(const struct export_code *x)
 	const struct line_counts *c = &x->lines;
 	struct found lines = found_lines(c), functions = found_functions(c);
 
-	cli_note("lcov: %zu files of %u binaries: %zu of %zu lines ran, %zu of %zu functions",
-		 c->files.nr, c->nr_binaries, lines.nr_hit, lines.nr, functions.nr_hit,
-		 functions.nr);
+	cli_note("lcov: %zu file%s of %u %s: %zu of %zu lines ran, %zu of %zu functions",
+		 c->files.nr, c->files.nr == 1 ? "" : "s", c->nr_binaries,
+		 c->nr_binaries == 1 ? "binary" : "binaries", lines.nr_hit, lines.nr,
+		 functions.nr_hit, functions.nr);
 	if (c->nr_binaries > 1)
 		cli_hint("--binary=NAME: of one alone; genhtml needs the sources of all");
 	if (!c->nr_binaries)
