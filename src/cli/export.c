@@ -359,27 +359,24 @@ static enum clew_err write_all(struct export_run *r)
 	else if (err != CLEW_OK)
 		return err;
 	cli_progress_begin("writing", 0);
-	err = export_finish(r->export, &r->summary);
-	return err == CLEW_OK && r->gzip ? gzip_sink_end(r->gzip) : err;
+	return export_finish(r->export, &r->summary);
 }
 
 static int run(struct export_run *r)
 {
 	enum clew_err err = write_all(r);
-	int status = r->is_damaged ? CLI_FAILED : CLI_OK;
+	bool is_written;
+	int status;
 
 	if (err == CLEW_OK && export_check_event(r) != CLI_OK) {
 		export_close_output(r, false);
 		return CLI_USAGE;
 	}
-	if (export_close_output(r, err == CLEW_OK) != CLI_OK)
-		return CLI_FAILED;
-	if (err == CLEW_STOPPED)
-		return CLI_OK;
-	if (err != CLEW_OK)
-		return export_fail(r, err);
+	status = export_end_output(r, err, &is_written);
+	if (status != CLI_OK || !is_written)
+		return status;
 	export_run_report(r);
-	return status;
+	return r->is_damaged ? CLI_FAILED : CLI_OK;
 }
 
 static int open_and_run(struct export_run *r)

@@ -106,31 +106,18 @@ static int check_exact(const struct export_code *x)
 	return CLI_FAILED;
 }
 
-static enum clew_err write_all(struct export_code *x)
-{
-	struct export_run *r = x->run;
-	enum clew_err err = r->code->write(x, export_run_sink(r));
-
-	return err == CLEW_OK && r->gzip ? gzip_sink_end(r->gzip) : err;
-}
-
 static int write_and_report(struct export_code *x)
 {
 	struct export_run *r = x->run;
 	int status = export_open_output(r);
-	enum clew_err err;
+	bool is_written;
 
 	if (status != CLI_OK)
 		return status;
-	err = write_all(x);
-	if (export_close_output(r, err == CLEW_OK) != CLI_OK)
-		return CLI_FAILED;
-	if (err == CLEW_STOPPED)
-		return CLI_OK;
-	if (err != CLEW_OK)
-		return export_fail(r, err);
-	export_code_report(x);
-	return CLI_OK;
+	status = export_end_output(r, r->code->write(x, export_run_sink(r)), &is_written);
+	if (status == CLI_OK && is_written)
+		export_code_report(x);
+	return status;
 }
 
 int export_code(struct export_run *r)

@@ -81,7 +81,7 @@ static const char *why_not(const struct export_run *r)
 	return why ? why : "the output is incomplete";
 }
 
-int export_fail(struct export_run *r, enum clew_err err)
+static int fail(struct export_run *r, enum clew_err err)
 {
 	if (r->out_diag.code != CLEW_OK)
 		return cli_fail("standard output", &r->out_diag);
@@ -95,4 +95,14 @@ int export_fail(struct export_run *r, enum clew_err err)
 		r->diag.what = "its records have no ids, by which readers would distinguish its "
 			       "events from those of the trace";
 	return cli_input_fail(&r->in, &r->diag);
+}
+
+int export_end_output(struct export_run *r, enum clew_err err, bool *ret_is_written)
+{
+	if (err == CLEW_OK && r->gzip)
+		err = gzip_sink_end(r->gzip);
+	*ret_is_written = err == CLEW_OK;
+	if (export_close_output(r, err == CLEW_OK) != CLI_OK)
+		return CLI_FAILED;
+	return err == CLEW_OK || err == CLEW_STOPPED ? CLI_OK : fail(r, err);
 }

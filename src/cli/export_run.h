@@ -49,8 +49,9 @@ int export_open_output(struct export_run *r);
 const struct clew_sink *export_run_sink(const struct export_run *r);
 /** @p is_whole: keep the file. @return CLI_OK, CLI_FAILED. */
 int export_close_output(struct export_run *r, bool is_whole);
-/** Say why writing failed. @return CLI_FAILED. */
-int export_fail(struct export_run *r, enum clew_err err);
+/** @p err: of all that was written. Close it, and say what failed. *ret_is_written: not where the
+ * reader stopped, which is no failure. @return CLI_OK, CLI_FAILED. */
+int export_end_output(struct export_run *r, enum clew_err err, bool *ret_is_written);
 
 /** Events with samples that were omitted. Zeroed struct = none. */
 struct export_listed {
