@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_tracing.h"
+#include "base/u64.h"
 #include "export/export_impl.h"
 
 /* Records that are no samples, and what they say of times: threads that went to or from a CPU, and
@@ -32,7 +33,7 @@ static enum clew_err emit_pause(struct export *x, const struct export_pause *p)
 	    !clew_perf_ns_is_known(p->to))
 		return CLEW_OK;
 	x->summary.nr_pauses++;
-	x->summary.pause_ns += p->to.ns - p->from.ns;
+	x->summary.pause_ns = u64_sum(x->summary.pause_ns, p->to.ns - p->from.ns);
 	return x->format->paused ? x->format->paused(x, p) : CLEW_OK;
 }
 
