@@ -18,13 +18,7 @@ static void put_sum(struct text_chunks *t, const char *found, size_t nr, const c
 
 static void put_name(struct text_chunks *t, const char *name)
 {
-	size_t from = t->text.nr;
-
-	escape_str(&t->text, name);
-	for (size_t i = from; i < t->text.nr; i++) {
-		if (t->text.data[i] == ',')
-			t->text.data[i] = '_';
-	}
+	text_chunks_name(t, name, ',');
 	text_chunks_line(t);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/profile/llvm_text.h"
 
-#include "base/escape.h"
 #include "format/profile/text_chunks.h"
 
 /** Nodes of one parent that are still to be written. */
@@ -11,13 +10,7 @@ struct level {
 
 static void put_name(struct text_chunks *t, const char *name)
 {
-	size_t from = t->text.nr;
-
-	escape_str(&t->text, name);
-	for (size_t i = from; i < t->text.nr; i++) {
-		if (t->text.data[i] == ' ')
-			t->text.data[i] = '_';
-	}
+	text_chunks_name(t, name, ' ');
 }
 
 static void put_offset(struct text_chunks *t, size_t depth, uint32_t offset, uint32_t discriminator)

@@ -2,6 +2,7 @@
 #ifndef FORMAT_PROFILE_TEXT_CHUNKS_H
 #define FORMAT_PROFILE_TEXT_CHUNKS_H
 
+#include "base/escape.h"
 #include "format/sink_flush.h"
 
 /** Text that goes to a sink in large pieces. The first error sticks. */
@@ -26,6 +27,18 @@ static inline void text_chunks_line(struct text_chunks *t)
 	buf_char(&t->text, '\n');
 	if (t->text.nr >= TEXT_CHUNK_BYTES)
 		text_chunks_flush(t);
+}
+
+/** @p reserved, which ends a name in this format, is written as '_'. */
+static inline void text_chunks_name(struct text_chunks *t, const char *name, char reserved)
+{
+	size_t from = t->text.nr;
+
+	escape_str(&t->text, name);
+	for (size_t i = from; i < t->text.nr; i++) {
+		if (t->text.data[i] == reserved)
+			t->text.data[i] = '_';
+	}
 }
 
 static inline enum clew_err text_chunks_end(struct text_chunks *t)
