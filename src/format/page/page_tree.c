@@ -30,8 +30,8 @@ unsigned int page_level_of(char letter)
 	return 0;
 }
 
-/* Samples below each node. */
-static enum clew_err sum_up(const struct page_tree *t, struct page_feed *p, uint64_t *sums)
+/* Rows of each node, without those below it. */
+static enum clew_err count_rows(const struct page_tree *t, struct page_feed *p, uint64_t *nr_of)
 {
 	size_t n;
 
@@ -40,11 +40,19 @@ static enum clew_err sum_up(const struct page_tree *t, struct page_feed *p, uint
 		if (!n)
 			return CLEW_OS;
 		for (size_t i = 0; i < n; i++)
-			sums[t->node_of[p->rows[i].node]]++;
+			nr_of[t->node_of[p->rows[i].node]]++;
 	}
+	return CLEW_OK;
+}
+
+/* Samples of each node and below it. */
+static enum clew_err sum_up(const struct page_tree *t, struct page_feed *p, uint64_t *sums)
+{
+	enum clew_err err = count_rows(t, p, sums);
+
 	for (size_t i = t->tree.nodes.nr; i-- > 1;)
 		sums[t->tree.nodes.data[i].parent] += sums[i];
-	return CLEW_OK;
+	return err;
 }
 
 /** The smaller tree, and where the larger one's nodes are in it. */
@@ -119,54 +127,33 @@ enum clew_err page_tree_prune(struct page_tree *t, struct page_feed *p, const st
 	return err == CLEW_LIMIT ? CLEW_NO_MEMORY : err;
 }
 
-struct stack {
-	uint64_t nr;
-	uint32_t node;
-};
-
-static int by_nr(const void *a, const void *b)
+static int by_nr(const void *a, const void *b, void *ctx)
 {
-	const struct stack *x = a, *y = b;
+	const uint64_t *nr_of = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (x->nr != y->nr)
-		return x->nr > y->nr ? -1 : 1;
-	return x->node < y->node ? -1 : 1;
-}
-
-static enum clew_err count_rows(const struct page_tree *t, struct page_feed *p,
-				struct stack *stacks)
-{
-	size_t n;
-
-	for (uint64_t at = 0; at < p->nr; at += n) {
-		n = page_rows_read(p, at);
-		if (!n)
-			return CLEW_OS;
-		for (size_t i = 0; i < n; i++)
-			stacks[t->node_of[p->rows[i].node]].nr++;
-	}
-	return CLEW_OK;
+	if (nr_of[x] != nr_of[y])
+		return nr_of[x] > nr_of[y] ? -1 : 1;
+	return x < y ? -1 : 1;
 }
 
 enum clew_err page_tree_count(struct page_tree *t, struct page_feed *p)
 {
 	size_t nr = t->tree.nodes.nr;
-	struct stack *stacks = mem_calloc(nr, sizeof(*stacks));
+	uint64_t *nr_of = mem_calloc(nr, sizeof(*nr_of));
 	enum clew_err err;
 
 	t->stacks = mem_calloc(nr, sizeof(*t->stacks));
 	t->stack_of = mem_calloc(nr, sizeof(*t->stack_of));
-	err = stacks && t->stacks && t->stack_of ? count_rows(t, p, stacks) : CLEW_NO_MEMORY;
-	for (uint32_t i = 0; i < nr && err == CLEW_OK; i++)
-		stacks[i].node = i;
-	if (err == CLEW_OK)
-		qsort(stacks, nr, sizeof(*stacks), by_nr);
-	for (uint32_t i = 0; i < nr && err == CLEW_OK && stacks[i].nr; i++) {
-		t->stacks[i] = stacks[i].node;
-		t->stack_of[stacks[i].node] = i;
-		t->nr_stacks++;
+	err = nr_of && t->stacks && t->stack_of ? count_rows(t, p, nr_of) : CLEW_NO_MEMORY;
+	if (err == CLEW_OK) {
+		for (uint32_t i = 0; i < nr; i++)
+			t->stacks[i] = i;
+		qsort_r(t->stacks, nr, sizeof(*t->stacks), by_nr, nr_of);
+		for (; t->nr_stacks < nr && nr_of[t->stacks[t->nr_stacks]]; t->nr_stacks++)
+			t->stack_of[t->stacks[t->nr_stacks]] = t->nr_stacks;
 	}
-	mem_free(stacks);
+	mem_free(nr_of);
 	return err;
 }
 
