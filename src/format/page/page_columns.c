@@ -211,38 +211,45 @@ static bool is_small(const struct page_out *o, uint64_t i)
 	return i > report_feed_nr_groups(o->feed);
 }
 
+/* Of what @p of_group has for each group: 0 of the root and of what is small. */
+static uint64_t group_value(const struct page_out *o, const uint32_t *of_group, uint64_t i)
+{
+	return i && !is_small(o, i) ? of_group[i - 1] : 0;
+}
+
+static uint64_t group_name(const struct page_out *o, const uint32_t *of_group, uint64_t i)
+{
+	return is_small(o, i) ? o->small_name : group_value(o, of_group, i);
+}
+
 static uint64_t name(struct page_out *o, uint64_t i)
 {
-	if (is_small(o, i))
-		return o->small_name;
-	return i ? o->names[i - 1] : 0;
+	return group_name(o, o->names, i);
 }
 
 static uint64_t dso(struct page_out *o, uint64_t i)
 {
-	return i && !is_small(o, i) ? o->dsos[i - 1] : 0;
+	return group_value(o, o->dsos, i);
 }
 
 static uint64_t pair_name(struct page_out *o, uint64_t i)
 {
-	if (is_small(o, i))
-		return o->small_name;
-	return i ? o->pair_names[i - 1] : 0;
+	return group_name(o, o->pair_names, i);
 }
 
 static uint64_t pair_dso(struct page_out *o, uint64_t i)
 {
-	return i && !is_small(o, i) ? o->pair_dsos[i - 1] : 0;
+	return group_value(o, o->pair_dsos, i);
 }
 
 static uint64_t file(struct page_out *o, uint64_t i)
 {
-	return i && !is_small(o, i) ? o->files[i - 1] : 0;
+	return group_value(o, o->files, i);
 }
 
 static uint64_t line(struct page_out *o, uint64_t i)
 {
-	return i && !is_small(o, i) ? o->lines[i - 1] : 0;
+	return group_value(o, o->lines, i);
 }
 
 static uint64_t kind_of(struct page_out *o, uint64_t i)
