@@ -117,9 +117,9 @@ size_t page_rows_read(struct page_feed *p, uint64_t from)
 	return p->os_errno ? 0 : nr;
 }
 
-static void note_range(struct page_feed *p, const struct page_row *r)
+static void note_range(struct page_feed *p, const struct page_row *r, bool is_first)
 {
-	if (!p->nr)
+	if (is_first)
 		p->same = *r;
 	p->differs_cpu |= r->cpu != p->same.cpu;
 	p->differs_cgroup |= r->cgroup != p->same.cgroup;
@@ -148,21 +148,19 @@ static void note_gap(struct page_feed *p, uint64_t ns)
 
 enum clew_err page_rows_measure(struct page_feed *p)
 {
-	uint64_t nr = p->nr, last = p->first;
+	uint64_t last = p->first;
 	size_t n;
 
 	p->differs_cpu = p->differs_cgroup = p->differs_event = p->differs_thread = false;
 	p->max_weight = p->nr_without_cpu = p->max_cpu = p->max_nr = 0;
 	p->min_weight = UINT64_MAX;
-	p->nr_wide = p->max_dt = p->nr = 0;
-	for (uint64_t at = 0; at < nr; at += n) {
-		p->nr = nr;
+	p->nr_wide = p->max_dt = 0;
+	for (uint64_t at = 0; at < p->nr; at += n) {
 		n = page_rows_read(p, at);
 		if (!n)
 			return CLEW_OS;
-		p->nr = at;
-		for (size_t i = 0; i < n; i++, p->nr++) {
-			note_range(p, &p->rows[i]);
+		for (size_t i = 0; i < n; i++) {
+			note_range(p, &p->rows[i], at + i == 0);
 			if (p->rows[i].time <= last)
 				continue; /* what has no time is before the first, at 0 */
 			note_gap(p, p->rows[i].time - last);
@@ -190,7 +188,7 @@ enum clew_err page_feed_sample(void *page, const struct ana_event *e, uint32_t n
 		note_gap(p, e->time.ns - p->last);
 		p->last = r.time = e->time.ns;
 	}
-	note_range(p, &r);
+	note_range(p, &r, p->nr == 0);
 	p->sum_of[r.event] += r.weight;
 	p->nr_of[r.event]++;
 	p->nr_timeless += r.is_timeless;
