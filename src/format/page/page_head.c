@@ -133,10 +133,7 @@ static void put_summary(struct json_put *j, const struct page_out *o, const stru
 	json_put_u64(j, "samples", p->nr_samples);
 	json_put_u64(j, "resolution",
 		     p->bin_ns < p->last - p->first ? p->bin_ns : p->last - p->first);
-	json_put_u64(j, "more_intervals",
-		     o->page->intervals.least_bits
-			     ? o->page->intervals.nr - o->page->intervals.nr_shown
-			     : 0);
+	json_put_u64(j, "more_intervals", p->intervals.nr_hidden);
 	json_put_u64(j, "small", o->tree->nr_small);
 	json_put_u64(j, "lost", s->nr_lost);
 	json_put_u64(j, "filtered", s->nr_filtered);

@@ -6,7 +6,7 @@
 #include "os/file.h"
 #include "perfdata/perf_record.h"
 
-enum { UNKNOWN = PAGE_NR_INTERVAL_KINDS };
+enum { UNKNOWN = PAGE_NR_INTERVAL_KINDS, NR_LENGTHS = 65 /* by the number of bits */ };
 
 void page_intervals_done(struct page_intervals *v)
 {
@@ -43,7 +43,6 @@ static enum clew_err put(struct page_intervals *v, const struct page_interval *s
 		return CLEW_OK;
 	i.end = end;
 	i.length = end - from;
-	v->of_length[bits_of(i.length)]++;
 	v->nr++;
 	v->batch[v->nr_waiting++] = i;
 	return v->nr_waiting == PAGE_INTERVAL_BATCH ? flush(v) : CLEW_OK;
@@ -97,15 +96,6 @@ enum clew_err page_intervals_record(struct page_intervals *v, const struct ana_e
 	return err;
 }
 
-static void choose_lengths(struct page_intervals *v)
-{
-	uint64_t nr = 0;
-
-	v->least_bits = PAGE_NR_LENGTHS;
-	while (v->least_bits > 0 && nr + v->of_length[v->least_bits - 1] <= PAGE_MAX_INTERVALS)
-		nr += v->of_length[--v->least_bits];
-}
-
 enum clew_err page_intervals_each(struct page_intervals *v, const struct map_u64 *thread_of,
 				  void (*take)(void *ctx, const struct page_interval *i), void *ctx)
 {
@@ -129,6 +119,31 @@ enum clew_err page_intervals_each(struct page_intervals *v, const struct map_u64
 	return CLEW_OK;
 }
 
+static void count_length(void *ctx, const struct page_interval *i)
+{
+	uint64_t *of_length = ctx;
+
+	of_length[bits_of(i->length)]++;
+}
+
+static enum clew_err choose_lengths(struct page_intervals *v, const struct map_u64 *thread_of,
+				    uint64_t max)
+{
+	uint64_t of_length[NR_LENGTHS] = {0}, nr = 0;
+	unsigned int least = NR_LENGTHS;
+	enum clew_err err;
+
+	if (v->nr <= max)
+		return CLEW_OK;
+	err = page_intervals_each(v, thread_of, count_length, of_length);
+	while (least > 0 && nr + of_length[least - 1] <= max)
+		nr += of_length[--least];
+	v->least_bits = least;
+	for (unsigned int i = 0; i < least; i++)
+		v->nr_hidden += of_length[i];
+	return err;
+}
+
 struct measured {
 	struct page_intervals *intervals;
 	uint64_t last;
@@ -149,7 +164,7 @@ static void measure(void *ctx, const struct page_interval *i)
 }
 
 enum clew_err page_intervals_finish(struct page_intervals *v, uint64_t first, uint64_t last,
-				    const struct map_u64 *thread_of)
+				    const struct map_u64 *thread_of, uint64_t max)
 {
 	struct measured m = {v, first};
 	enum clew_err err = CLEW_OK;
@@ -159,6 +174,7 @@ enum clew_err page_intervals_finish(struct page_intervals *v, uint64_t first, ui
 		err = put(v, &v->states.data[i], first, last);
 	if (err == CLEW_OK && v->nr)
 		err = flush(v);
-	choose_lengths(v);
+	if (err == CLEW_OK)
+		err = choose_lengths(v, thread_of, max);
 	return err == CLEW_OK ? page_intervals_each(v, thread_of, measure, &m) : err;
 }

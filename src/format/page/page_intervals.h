@@ -19,21 +19,21 @@ struct page_interval {
 	uint8_t kind;
 };
 
-enum { PAGE_MAX_INTERVALS = 2000000, PAGE_INTERVAL_BATCH = 1024, PAGE_NR_LENGTHS = 65 };
+enum { PAGE_MAX_INTERVALS = 2000000, PAGE_INTERVAL_BATCH = 1024 };
 
 struct page_intervals {
 	int fd, os_errno; /* fd: 0: no file yet */
 	struct page_interval batch[PAGE_INTERVAL_BATCH];
 	size_t nr_waiting;
-	uint64_t nr, last;                   /* the newest end */
-	uint64_t of_length[PAGE_NR_LENGTHS]; /* by the number of bits */
-	struct map_u64 state_of;             /* pid and tid -> index */
+	uint64_t nr, last;       /* the newest end */
+	struct map_u64 state_of; /* pid and tid -> index */
 	struct {
 		VEC(struct page_interval);
 	} states; /* end: since when */
-	/* Of those that are shown: */
+	/* Of threads with samples, after page_intervals_finish(): */
+	uint64_t nr_shown, nr_hidden; /* hidden: lengths of fewer bits than least_bits */
 	unsigned int least_bits;
-	uint64_t nr_shown, max_gap, max_length;
+	uint64_t max_gap, max_length; /* of those that are shown */
 };
 
 void page_intervals_done(struct page_intervals *v);
@@ -44,9 +44,10 @@ enum clew_err page_intervals_record(struct page_intervals *v, const struct ana_e
 				    uint64_t first);
 
 /** All that is still open ends at @p last, or with the last record after it: ends never go back. @p
- * thread_of: numbers of the threads with samples: others are skipped. */
+ * thread_of: numbers of the threads with samples: others are skipped. @p max of these are shown,
+ * the longest. */
 enum clew_err page_intervals_finish(struct page_intervals *v, uint64_t first, uint64_t last,
-				    const struct map_u64 *thread_of);
+				    const struct map_u64 *thread_of, uint64_t max);
 
 /** Call @p take for each that is shown, in the order of their ends. */
 enum clew_err page_intervals_each(struct page_intervals *v, const struct map_u64 *thread_of,

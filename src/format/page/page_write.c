@@ -67,7 +67,8 @@ enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 	if (err == CLEW_OK)
 		err = o.gzip ? page_tree_make(&tree, f) : CLEW_NO_MEMORY;
 	if (err == CLEW_OK && p->nr)
-		err = page_intervals_finish(&p->intervals, p->first, p->last, &p->thread_of);
+		err = page_intervals_finish(&p->intervals, p->first, p->last, &p->thread_of,
+					    PAGE_MAX_INTERVALS);
 	if (err == CLEW_OK)
 		err = page_tree_prune(&tree, p, f, opts->max_samples / 2);
 	if (err == CLEW_OK)
