@@ -20,6 +20,7 @@ enum clew_err export_new(struct export **ret, const struct export_opts *opts,
 		x->format = opts->format;
 		x->sink = sink;
 		x->first_event = EXPORT_NONE;
+		x->pauses = (struct ana_pauses){.take = export_take_pause, .ctx = x};
 		x->key_parts = opts->keys | opts->format->keys;
 		x->opts.max_sums = opts->max_sums ? opts->max_sums : DEFAULT_SUMS;
 		x->state = mem_zalloc(opts->format->state_bytes + 1);
@@ -52,7 +53,7 @@ void export_free(struct export *x)
 	vec_done(&x->threads);
 	map_u64_done(&x->thread_of);
 	map_u64_done(&x->pid_ns_of);
-	map_u64_done(&x->throttled);
+	ana_pauses_done(&x->pauses);
 	map_u64_done(&x->inner_of);
 	perf_who_facts_done(&x->ids);
 	intern_done(&x->key_tuples);
@@ -261,7 +262,7 @@ static enum clew_err take_record(struct export *x, const struct ana_event *e)
 		return export_take_switch(x, e);
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:
-		return export_take_throttle(x, e);
+		return ana_pauses_throttle(&x->pauses, e);
 	case PERF_RECORD_NAMESPACES:
 		return export_take_namespaces(x, &e->record);
 	case PERF_RECORD_HEADER_EVENT_TYPE:
@@ -312,7 +313,7 @@ enum clew_err export_finish(struct export *x, const struct ana_summary *s)
 	x->run = s;
 	export_set_ranges(&x->tables);
 	if (err == CLEW_OK)
-		err = export_end_pauses(x, s);
+		err = ana_pauses_end(&x->pauses, s, x->first_time, x->last_time);
 	if (err == CLEW_OK)
 		err = write_sums(x);
 	if (err == CLEW_OK)

@@ -2,7 +2,7 @@
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 
-#include "analyze/analyze.h"
+#include "analyze/ana_pauses.h"
 #include "base/buf.h"
 #include "base/sink.h"
 #include "export/export_tables.h"
@@ -60,13 +60,6 @@ struct export_switch {
 	bool is_preempted; /* with is_out: it would run on */
 };
 
-/** A time in which nothing was recorded of a CPU or thread. */
-struct export_pause {
-	struct clew_perf_ns from, to;
-	uint32_t cpu, tid; /* all ones: any, or unknown */
-	const char *why;   /* static words */
-};
-
 /** How a format is written. All but name, summary, end, and one of sample and event may be NULL. */
 struct export_format {
 	const char *name;    /* of --to */
@@ -92,7 +85,7 @@ struct export_format {
 	enum clew_err (*lost)(struct export *x, const struct export_lost *l);
 	enum clew_err (*switched)(struct export *x, const struct export_switch *s);
 	/** Most of them come before end(), in no order. */
-	enum clew_err (*paused)(struct export *x, const struct export_pause *p);
+	enum clew_err (*paused)(struct export *x, const struct ana_pause *p);
 	/** In place of sample(): samples that are not omitted, and all other records, as the
 	 * pipeline delivers them. */
 	enum clew_err (*event)(struct export *x, const struct ana_event *e);

@@ -54,9 +54,9 @@ struct export
 	struct {
 		VEC(struct export_thread);
 	} threads;
-	struct map_u64 thread_of;  /* pid << 32 | tid -> number */
-	struct map_u64 pid_ns_of;  /* pid -> inode of its PID namespace */
-	struct map_u64 throttled;  /* stream id of an event -> since when; 0: it runs */
+	struct map_u64 thread_of; /* pid << 32 | tid -> number */
+	struct map_u64 pid_ns_of; /* pid -> inode of its PID namespace */
+	struct ana_pauses pauses;
 	struct perf_who_facts ids; /* in other PID namespaces, of what ran at the start */
 	struct map_u64 inner_of;   /* id of a task in the recording -> index of ids.tasks */
 	struct intern key_tuples;  /* -> key + 1 */
@@ -98,9 +98,8 @@ const char *export_why_cut(const struct ana_event *e);
 
 /* --- export_intervals.c --- */
 enum clew_err export_take_switch(struct export *x, const struct ana_event *e);
-enum clew_err export_take_throttle(struct export *x, const struct ana_event *e);
-/** After the last record, before the format's end(). */
-enum clew_err export_end_pauses(struct export *x, const struct ana_summary *run);
+/** Of x->pauses. */
+enum clew_err export_take_pause(void *ctx, const struct ana_pause *p);
 
 /* --- export_keys.c --- */
 /** Ids of tasks in other PID namespaces. */

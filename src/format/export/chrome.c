@@ -132,7 +132,7 @@ void chrome_put_lost(struct json_put *j, const struct export_lost *l, uint64_t n
 	json_close(j, '}');
 }
 
-void chrome_put_pause(struct chrome *c, struct json_put *j, const struct export_pause *p)
+void chrome_put_pause(struct chrome *c, struct json_put *j, const struct ana_pause *p)
 {
 	uint64_t from = chrome_since_start(c, p->from, 0), to = chrome_since_start(c, p->to, from);
 
@@ -181,7 +181,7 @@ static enum clew_err lose_slices(struct export *x, const struct export_lost *l)
 	return CLEW_OK;
 }
 
-static enum clew_err pause_slices(struct export *x, const struct export_pause *pause)
+static enum clew_err pause_slices(struct export *x, const struct ana_pause *pause)
 {
 	struct chrome *p = export_state(x);
 

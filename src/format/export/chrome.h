@@ -45,6 +45,6 @@ void chrome_put_function(struct export *x, struct json_put *j, uint32_t function
 /* Whole events; @p ns: since the start. */
 void chrome_put_names(const struct export *x, struct json_put *j, uint32_t thread, uint64_t ns);
 void chrome_put_lost(struct json_put *j, const struct export_lost *l, uint64_t ns);
-void chrome_put_pause(struct chrome *c, struct json_put *j, const struct export_pause *p);
+void chrome_put_pause(struct chrome *c, struct json_put *j, const struct ana_pause *p);
 
 #endif

@@ -41,7 +41,7 @@ static enum clew_err lose_samples(struct export *x, const struct export_lost *l)
 	return spool_event(p);
 }
 
-static enum clew_err pause_samples(struct export *x, const struct export_pause *pause)
+static enum clew_err pause_samples(struct export *x, const struct ana_pause *pause)
 {
 	struct chrome *p = export_state(x);
 

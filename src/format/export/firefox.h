@@ -83,7 +83,7 @@ enum clew_err firefox_name_markers(struct export *x);
 enum clew_err firefox_note_cgroup(struct firefox *p, uint32_t n, uint64_t time, uint32_t cgroup);
 enum clew_err firefox_put_lost(struct export *x, const struct export_lost *l);
 enum clew_err firefox_put_switch(struct export *x, const struct export_switch *s);
-enum clew_err firefox_put_pause(struct export *x, const struct export_pause *p);
+enum clew_err firefox_put_pause(struct export *x, const struct ana_pause *p);
 void firefox_put_schemas(struct json_put *j);
 
 /* --- firefox_meta.c --- */

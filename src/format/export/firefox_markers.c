@@ -89,7 +89,7 @@ enum clew_err firefox_put_switch(struct export *x, const struct export_switch *s
 }
 
 /* Of a thread, if it is known; else in the first one. */
-enum clew_err firefox_put_pause(struct export *x, const struct export_pause *pause)
+enum clew_err firefox_put_pause(struct export *x, const struct ana_pause *pause)
 {
 	struct firefox *p = export_state(x);
 	struct firefox_track *none = firefox_track_at(p, 0);

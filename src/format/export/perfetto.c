@@ -165,7 +165,7 @@ static enum clew_err put_switch(struct export *x, const struct export_switch *s)
 
 /* --- times without recording: slices of a track per CPU and reason --- */
 
-static void put_pause_track(struct export *x, const struct export_pause *pause, uint64_t uuid)
+static void put_pause_track(struct export *x, const struct ana_pause *pause, uint64_t uuid)
 {
 	struct perfetto *p = export_state(x);
 
@@ -181,7 +181,7 @@ static void put_pause_track(struct export *x, const struct export_pause *pause, 
 	end_packet(x, pause->from, SEQUENCE_OF_ALL, FLAG_NEEDS_STATE);
 }
 
-static void put_pause_edge(struct export *x, const struct export_pause *pause, uint64_t uuid,
+static void put_pause_edge(struct export *x, const struct ana_pause *pause, uint64_t uuid,
 			   bool is_begin)
 {
 	struct perfetto *p = export_state(x);
@@ -198,7 +198,7 @@ static void put_pause_edge(struct export *x, const struct export_pause *pause, u
 	end_packet(x, is_begin ? pause->from : pause->to, SEQUENCE_OF_ALL, FLAG_NEEDS_STATE);
 }
 
-static enum clew_err put_pause(struct export *x, const struct export_pause *pause)
+static enum clew_err put_pause(struct export *x, const struct ana_pause *pause)
 {
 	const uint64_t parts[] = {pause->cpu, pause->tid};
 	uint64_t uuid =
