@@ -250,6 +250,24 @@ def intervals(b):
     tap.check(b.js("return [clewPage.s.from, clewPage.s.to]") == [2000, 4000], "a double click selects the interval", b.js("return [clewPage.s.from, clewPage.s.to]"))
 
 
+def pauses(b):
+    b.open(page(page_data.paused(WORK), "paused"))
+    said = b.js("const p = clewPage.p; return ['CPU 0', 'CPU 1', 'one'].map((n) => pause_text(p, p.lanes.findIndex((l) => l.name === n), 4000).replace(/\u2009/g, ' '))")
+    tap.check(said == ["", ", nothing recorded for 4.0 \u00b5s: throttled", ""], "the lane of a CPU says when nothing was recorded", said)
+    inked = b.js("""const p = clewPage.p, cv = document.getElementById('time'), copy = document.createElement('canvas'), g = copy.getContext('2d', {willReadFrequently: true});
+        [copy.width, copy.height] = [cv.width, cv.height];
+        g.drawImage(cv, 0, 0);
+        const k = devicePixelRatio || 1, w = cv.clientWidth - 178;
+        return ['CPU 0', 'CPU 1'].map((n) => { const y = p.lanes.findIndex((l) => l.name === n) * 18 + 2, at = (t) => 168 + t / p.end * w;
+            const d = g.getImageData(at(2200) * k, y * k, (at(5800) - at(2200)) * k, 12 * k).data, colors = new Set();
+            for (let i = 0; i < d.length; i += 4) colors.add([d[i], d[i + 1], d[i + 2]].join());
+            return colors.size; });""")
+    tap.check(inked[0] == 1 and inked[1] > 1, "and is hatched there", inked)
+    legend = b.js("return document.getElementById('legend').textContent")
+    tap.check("not recorded" in legend and not b.console(), "as the legend says", legend)
+    b.screenshot(os.path.join(OUT, "paused.png"))
+
+
 def traced(b):
     """Calls one after the other, and time as the weight: of a stepped program."""
     data = os.path.join(WORK, "traced.data")
@@ -379,6 +397,7 @@ def main():
         keys(b, recording)
         sources(b)
         intervals(b)
+        pauses(b)
         traced(b)
         hostile(b)
         states(b, recording)

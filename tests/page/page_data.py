@@ -132,6 +132,15 @@ def switched(work, late=()):
     return write(work, "switched.data", event, records, b"cpu-clock")
 
 
+def paused(work):
+    """Two threads on two CPUs; events are throttled: from before the first sample on, in between, and until after the last one."""
+    event, records = Sampled(COMMON), pm.comm(Sampled(COMMON), 100, b"one") + pm.comm(Sampled(COMMON), 200, b"two")
+    throttled = lambda kind, t, cpu: (t, pm.record(kind, struct.pack("<QQQ", START + t, cpu, cpu) + struct.pack("<IIQIIQ", 100, 100, START + t, cpu, 0, event.ident)))
+    items = [(t, event.at(0x1000, (pm.CONTEXT_USER, 0x1000), 100 * (1 + cpu), 100 * (1 + cpu), START + t, cpu, 1000)) for t, cpu in ((1000, 0), (2000, 1), (9000, 0), (11000, 1))]
+    items += [throttled(5, 500, 0), throttled(6, 1500, 0), throttled(5, 3000, 1), throttled(6, 7000, 1), throttled(5, 10000, 0), throttled(6, 12000, 0), throttled(5, 200, 2), throttled(6, 900, 2)]
+    return write(work, "paused.data", event, records + b"".join(r for _, r in sorted(items, key=lambda x: x[0])), b"cpu-clock")
+
+
 EVIL = [b"<img src=x onerror=window.hacked=1>", b"</script><script>window.hacked=2</script>", b"\xe2\x80\xaetxt.exe", b"--><svg onload=window.hacked=3>",
         b"\x1b[31m\xff\xc3(", b"long" * 15000, b"@DATA@ ${window.hacked=4} \\u0041", b"__proto__", b"' onclick='window.hacked=5"]
 

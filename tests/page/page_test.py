@@ -140,6 +140,12 @@ def intervals():
     tap.check(got[:-1] == [(*w, 100) for w in want[:-1]] and got[-1] == (11000, 19000, sleeping, 100), "what others do after the last sample moves no interval", got)
 
 
+def pauses():
+    head, _ = unpack.unpack(page(page_data.paused(WORK), "paused")[0])
+    tap.check(head["pauses"] == [[0, 500, 0, -1, "throttled"], [2000, 6000, 1, -1, "throttled"], [9000, 10000, 0, -1, "throttled"]] and head["more_pauses"] == 0,
+              "times without recording, from the first sample to the last", head["pauses"])
+
+
 def traced():
     """Of hardware trace: the same sums as the report's."""
     data = os.path.join(WORK, "traced.data")
@@ -254,6 +260,7 @@ def main():
     many()
     licenses()
     intervals()
+    pauses()
     traced()
     merged()
     half_timeless()

@@ -203,6 +203,7 @@ async function main() {
 	const levels = LEVELS.map((l, k) => k).filter((k) => p.kind.some((x, f) => f && x === k));
 	$('legend').append(...levels.map((k) => el('span', {}, el('i', {className: 'dot ' + LEVELS[k].css}), LEVELS[k].name)));
 	if (p.iv_to.length) $('legend').append(...INTERVALS.map((k) => el('span', {}, el('i', {className: 'dot ' + k.css}), k.name)));
+	if (p.pauses.length) $('legend').append(el('span', {}, el('i', {className: 'dot paused'}), 'not recorded'));
 	$('level').append(new Option('all', -1), ...levels.map((k) => new Option(LEVELS[k].name, k)));
 	$('cgroup').append(new Option('all', -1), ...p.cgroups.map((g, i) => [clean(g), i]).filter(([g]) => g).sort().map(([g, i]) => new Option(cut(g, 80), i)));
 	$('cgroup-label').hidden = $('cgroup').length < 3;
@@ -215,6 +216,7 @@ async function main() {
 	if (p.n && !event().has_stacks) notice(`These ${p.is_trace ? 'events' : 'samples'} have no call stacks, so the flame graph is one level high: ${p.is_trace ? "'--itrace=i100usg' makes them of the trace" : "'clew record -g' records them"}.`);
 	if (p.resolution) notice(`These are ${many(p.samples)} samples: those of one kind in ${duration(p.resolution)} are counted together, so the time resolution is ${duration(p.resolution)}. Sums are exact.`);
 	if (p.more_intervals) notice(`${many(p.more_intervals)} short intervals are not shown: the timeline has the longest of what threads did.`);
+	if (p.more_pauses) notice(`${many(p.more_pauses)} more times in which nothing was recorded are not shown.`);
 	if (p.small) notice(`${many(p.small)} nodes of the call tree have less than 0.001\u2009% of the samples each: they are one child "(small)" of their caller.`);
 	const nameless = nameless_share(p);
 	if (nameless > 0.1) notice(`${percent(nameless, 1)} of the samples are in functions without a name, shown by address. ${nameless_reasons(p)}`, 'line');

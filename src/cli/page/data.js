@@ -46,8 +46,7 @@ async function unpack(block) {
 	return p;
 }
 
-// Integers stand as planes: the lowest byte of each, then the next of each.
-// Planes of an integer, or numbers as they are.
+// Integers stand as planes: the lowest byte of each, then the next of each. Other numbers stand as they are.
 function column(buf, bytes, from, nr) {
 	if (bytes === 8) return new Float64Array(buf, from, nr);
 	if (bytes === 1) return new Uint8Array(buf, from, nr);
@@ -138,7 +137,8 @@ function prepare(p) {
 		p.kids[at[p.node_parent[i]]++] = i;
 	p.th = p.threads.map(([pid, tid, ...comms]) => ({pid, tid, comms: comms.map((c) => clean(c) || '?'), comm: clean(comms[comms.length - 1] || '?')}))
 		.map((t) => t.tid < 0 && /^:-?\d*$/.test(t.comm) ? {...t, comms: ['unknown thread'], comm: 'unknown thread'} : t);
-	p.depth = p.node_parent.reduce((d, a) => d || a, 0);
+	const of_tid = new Map(p.th.map((t, i) => [t.tid, i]));
+	p.pauses = p.pauses.map(([from, to, cpu, tid, why]) => ({from, to, cpu, thread: tid < 0 ? -1 : of_tid.get(tid), why: clean(why)})).sort((a, b) => a.from - b.from);
 	return p;
 }
 

@@ -1,6 +1,7 @@
 // What threads did: strips above their samples, and calls one after the other where the range is short.
 const STRIP = 3, CALL = 17, MOST_CALLS_NS = 1e6, MOST_CALL_SAMPLES = 2000, MAX_DEPTH = 24;
-const INTERVALS = [{css: 'run', name: 'running'}, {css: 'wait', name: 'waiting for a CPU'}];
+const INTERVALS = [{css: 'run', name: 'running'}, {css: 'wait', name: 'waiting for a CPU'}], SLEEPS = {name: 'sleeping'};
+const HATCH = 5;
 
 // Long intervals as they are; of those below half a pixel, how much of each pixel they fill.
 function draw_intervals(g, p, s, at, w, css) {
@@ -27,6 +28,40 @@ function draw_intervals(g, p, s, at, w, css) {
 	g.globalAlpha = 1;
 }
 
+// Lanes of what was not recorded: its thread's, or its CPU's; all where neither is known, or CPUs have no lanes.
+const paused_lanes = (p, x) => x.thread >= 0 ? [p.lane_of_thread[x.thread]] : x.thread === undefined ? [] : x.cpu >= 0 && p.lanes[0].cpu !== undefined ? [p.lane_of_cpu[x.cpu]] : [...p.lanes.keys()];
+
+// Times in which nothing was recorded: hatched, not by colour alone.
+function draw_pauses(g, p, s, at, w, css) {
+	const drawn_to = p.lanes.map(() => -1), dim = css('--dim'), lost = css('--lost'), h = LANE - 3;
+	for (const x of p.pauses) {
+		if (x.to < s.shown_from || x.from > s.shown_to) continue;
+		const x0 = Math.floor(Math.max(GUTTER, at(x.from))), x1 = Math.max(x0 + 1, Math.min(GUTTER + w, at(x.to)));
+		for (const l of paused_lanes(p, x)) {
+			if (!(x1 > drawn_to[l])) continue;
+			drawn_to[l] = x1;
+			const y = l * LANE + 2;
+			g.save();
+			g.beginPath();
+			g.rect(x0, y, x1 - x0, h);
+			g.clip();
+			g.strokeStyle = x.why === 'buffer full' ? lost : dim;
+			g.beginPath();
+			for (let k = x0 - x0 % HATCH; k < x1 + h; k += HATCH) {
+				g.moveTo(k, y);
+				g.lineTo(k - h, y + h);
+			}
+			g.stroke();
+			g.restore();
+		}
+	}
+}
+
+function pause_text(p, lane, t) {
+	const x = p.pauses.find((k) => k.from <= t && t <= k.to && paused_lanes(p, k).includes(lane));
+	return x ? `, nothing recorded for ${duration(x.to - x.from)}: ${x.why}` : '';
+}
+
 // The interval of a thread at a time; -1: none.
 function interval_at(p, thread, t) {
 	for (let i = lower(p.iv_to, t), n = 0; i < p.iv_to.length && n < 1e6; i++, n++)
@@ -34,7 +69,7 @@ function interval_at(p, thread, t) {
 	return -1;
 }
 
-const interval_text = (p, i) => i < 0 ? '' : ', ' + ['running', 'waiting for a CPU', 'sleeping'][p.iv_kind[i]] + ' for ' + duration(p.iv_length[i]);
+const interval_text = (p, i) => i < 0 ? '' : ', ' + [...INTERVALS, SLEEPS][p.iv_kind[i]].name + ' for ' + duration(p.iv_length[i]);
 
 // Of traced events: the time since the one before of their thread, without what it was off the CPU.
 function time_weights(p) {

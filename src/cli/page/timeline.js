@@ -145,6 +145,7 @@ function draw_timeline(p, s) {
 	});
 	g.globalAlpha = 1;
 	draw_intervals(g, p, s, at, w, css);
+	draw_pauses(g, p, s, at, w, css);
 	draw_lost(g, p, s, at, h, css, w);
 	if (!s.is_whole) {
 		const a = Math.max(GUTTER, Math.min(GUTTER + w, at(s.from))), b = Math.max(GUTTER, Math.min(GUTTER + w, at(s.to)));
@@ -202,7 +203,7 @@ function listen_timeline(p, s, select, zoom, tell) {
 	});
 	cv.addEventListener('pointermove', (e) => {
 		const lane = p.lanes[Math.floor(e.offsetY / LANE)];
-		cv.title = lane ? (lane.thread === undefined ? lane.name : thread_name(p, lane.thread) + interval_text(p, interval_at(p, lane.thread, time_at(e.offsetX)))) + ', ' + duration(time_at(e.offsetX)) : '';
+		cv.title = lane ? (lane.thread === undefined ? lane.name : thread_name(p, lane.thread) + interval_text(p, interval_at(p, lane.thread, time_at(e.offsetX)))) + pause_text(p, Math.floor(e.offsetY / LANE), time_at(e.offsetX)) + ', ' + duration(time_at(e.offsetX)) : '';
 		if (from === null || Math.abs(e.offsetX - from) < 4) return;
 		last = [from, e.offsetX].map(time_at).sort((a, b) => a - b);
 		Object.assign(s, {from: last[0], to: last[1], is_whole: false});

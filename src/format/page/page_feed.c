@@ -8,6 +8,17 @@
 #include "os/file.h"
 #include "perfdata/perf_record.h"
 
+static enum clew_err add_pause(void *ctx, const struct ana_pause *pause)
+{
+	struct page_feed *p = ctx;
+
+	if (p->pauses.nr == PAGE_MAX_PAUSES) {
+		p->nr_more_pauses++;
+		return CLEW_OK;
+	}
+	return vec_push(&p->pauses, *pause) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
 struct page_feed *page_feed_new(int *ret_errno)
 {
 	struct page_feed *p = mem_zalloc(sizeof(*p));
@@ -19,6 +30,7 @@ struct page_feed *page_feed_new(int *ret_errno)
 	p->last_thread_key = UINT64_MAX;
 	p->last_thread = PAGE_NONE;
 	p->min_weight = UINT64_MAX;
+	p->pausing = (struct ana_pauses){.take = add_pause, .ctx = p};
 	if (p->fd >= 0 && intern_str(&p->texts, "") != INTERN_FAILED)
 		return p;
 	page_feed_free(p);
@@ -34,6 +46,8 @@ void page_feed_free(struct page_feed *p)
 	vec_done(&p->threads);
 	vec_done(&p->records);
 	map_u64_done(&p->thread_of);
+	vec_done(&p->pauses);
+	ana_pauses_done(&p->pausing);
 	page_intervals_done(&p->intervals);
 	intern_done(&p->texts);
 	intern_done(&p->cgroups);
@@ -253,6 +267,20 @@ static enum clew_err take_record(struct page_feed *p, const struct ana_event *e)
 	}
 }
 
+static enum clew_err take_timed(struct page_feed *p, const struct ana_event *e)
+{
+	bool is_throttle =
+		e->record.type == PERF_RECORD_THROTTLE || e->record.type == PERF_RECORD_UNTHROTTLE;
+	enum clew_err err = page_intervals_record(&p->intervals, e, p->nr ? p->first : 0);
+
+	if (err == CLEW_OK && is_throttle)
+		err = ana_pauses_throttle(&p->pausing, e);
+	/* What comes before the first sample is how things stood then. */
+	if (err == CLEW_OK && p->nr && e->time.ns >= p->first)
+		err = take_record(p, e);
+	return err;
+}
+
 enum clew_err page_feed_batch(struct page_feed *p, const struct ana_batch *b)
 {
 	enum clew_err err = CLEW_OK;
@@ -261,11 +289,7 @@ enum clew_err page_feed_batch(struct page_feed *p, const struct ana_batch *b)
 		const struct ana_event *e = &b->events[i];
 
 		if (!e->sample && clew_perf_ns_is_known(e->time))
-			err = page_intervals_record(&p->intervals, e, p->nr ? p->first : 0);
-		/* What comes before the first sample is how things stood then. */
-		if (err == CLEW_OK && !e->sample && clew_perf_ns_is_known(e->time) && p->nr &&
-		    e->time.ns >= p->first)
-			err = take_record(p, e);
+			err = take_timed(p, e);
 	}
 	return err;
 }

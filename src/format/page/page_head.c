@@ -92,6 +92,29 @@ static void put_records(struct json_put *j, const struct page_feed *p)
 	json_put_u64(j, "more_records", p->nr_more_records);
 }
 
+/* As far as they are between the first sample and the last. */
+static void put_pauses(struct json_put *j, const struct page_feed *p)
+{
+	json_key(j, "pauses");
+	json_open(j, '[');
+	vec_for_each (&p->pauses, x) {
+		uint64_t from = x->from.ns > p->first ? x->from.ns : p->first;
+		uint64_t to = x->to.ns < p->last ? x->to.ns : p->last;
+
+		if (from >= to)
+			continue;
+		json_open(j, '[');
+		json_u64(j, from - p->first);
+		json_u64(j, to - p->first);
+		json_id(j, x->cpu);
+		json_id(j, x->tid);
+		json_string(j, x->why);
+		json_close(j, ']');
+	}
+	json_close(j, ']');
+	json_put_u64(j, "more_pauses", p->nr_more_pauses);
+}
+
 static void put_strings(struct json_put *j, const char *key, const struct intern *t)
 {
 	json_key(j, key);
@@ -213,6 +236,7 @@ enum clew_err page_head_put(struct buf *to, struct page_out *o, const struct pag
 	put_threads(&j, o->page);
 	put_strings(&j, "cgroups", &o->page->cgroups);
 	put_records(&j, o->page);
+	put_pauses(&j, o->page);
 	put_notes(&j, s);
 	put_same(&j, o->page);
 	put_columns(&j, c);

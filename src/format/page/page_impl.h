@@ -2,6 +2,7 @@
 #ifndef FORMAT_PAGE_PAGE_IMPL_H
 #define FORMAT_PAGE_PAGE_IMPL_H
 
+#include "analyze/ana_pauses.h"
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/map_u64.h"
@@ -28,6 +29,7 @@ enum {
 	PAGE_MAX_EVENTS = UINT8_MAX, /* of the recording */
 	PAGE_MAX_CGROUPS = UINT16_MAX - 1,
 	PAGE_MAX_RECORDS = 100000, /* in the list of events */
+	PAGE_MAX_PAUSES = 100000,
 	PAGE_BATCH = 4096
 };
 
@@ -87,6 +89,11 @@ struct page_feed {
 		VEC(struct page_record);
 	} records;
 	uint64_t nr_more_records;
+	struct ana_pauses pausing;
+	struct {
+		VEC(struct ana_pause);
+	} pauses; /* as they were met */
+	uint64_t nr_more_pauses;
 	struct page_intervals intervals;
 };
 

@@ -55,6 +55,16 @@ enum clew_err page_frame_begin(const struct page_frame *f, const char *more,
 	return err == CLEW_OK ? sink->write(sink->ctx, f->between, f->between_bytes) : err;
 }
 
+/* All that is still open. */
+static enum clew_err end_times(struct page_feed *p, const struct ana_summary *s)
+{
+	const struct clew_perf_ns first = {p->first}, last = {p->last};
+	enum clew_err err = page_intervals_finish(&p->intervals, p->first, p->last, &p->thread_of,
+						  PAGE_MAX_INTERVALS);
+
+	return err == CLEW_OK ? ana_pauses_end(&p->pausing, s, first, last) : err;
+}
+
 enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 			 const struct ana_summary *s, const struct page_frame *frame,
 			 const struct page_opts *opts, const struct clew_sink *sink)
@@ -67,8 +77,7 @@ enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 	if (err == CLEW_OK)
 		err = o.gzip ? page_tree_make(&tree, f) : CLEW_NO_MEMORY;
 	if (err == CLEW_OK && p->nr)
-		err = page_intervals_finish(&p->intervals, p->first, p->last, &p->thread_of,
-					    PAGE_MAX_INTERVALS);
+		err = end_times(p, s);
 	if (err == CLEW_OK)
 		err = page_tree_prune(&tree, p, f, opts->max_samples / 2);
 	if (err == CLEW_OK)
