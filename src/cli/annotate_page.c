@@ -61,7 +61,9 @@ int annotate_page_close(struct annotate_page *p, bool is_kept)
 	if (p->is_open && is_kept && status == CLI_OK && end(p) != CLEW_OK)
 		status = fail(p, "write");
 	is_kept = is_kept && status == CLI_OK;
-	if (p->is_open && (p->os_errno = os_output_end(&p->out, p->path, is_kept)))
+	if (p->is_open && !is_kept)
+		os_output_discard(&p->out, p->path);
+	else if (p->is_open && (p->os_errno = os_output_end(&p->out, p->path, 0)))
 		status = fail(p, "write");
 	p->is_open = false;
 	page_gzip_free(p->gzip);

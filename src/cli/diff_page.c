@@ -32,14 +32,13 @@ static int write_file(const char *path, const struct buf *first, const struct bu
 {
 	struct clew_diag diag = {.code = CLEW_OS, .what = "write"};
 	struct os_output out;
-	int err = os_output_create(&out, path), end;
+	int err = os_output_create(&out, path);
 
 	if (!err) {
 		err = os_output_add(&out, first->data, first->nr);
 		if (!err)
 			err = os_output_add(&out, second->data, second->nr);
-		end = os_output_end(&out, path, !err);
-		err = err ? err : end;
+		err = os_output_end(&out, path, err);
 	}
 	diag.os_errno = -err;
 	return err ? cli_fail(path, &diag) : CLI_OK;

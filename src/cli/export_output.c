@@ -61,11 +61,14 @@ const struct clew_sink *export_run_sink(const struct export_run *r)
 
 int export_close_output(struct export_run *r, bool is_whole)
 {
-	int err;
+	int err = 0;
 
 	if (!r->out_path || r->file.fd < 0)
 		return CLI_OK;
-	err = os_output_end(&r->file, r->out_path, is_whole);
+	if (is_whole)
+		err = os_output_end(&r->file, r->out_path, 0);
+	else
+		os_output_discard(&r->file, r->out_path);
 	if (!err)
 		return CLI_OK;
 	cli_error("%s: %s", r->out_path, strerror(-err));

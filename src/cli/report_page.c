@@ -94,8 +94,10 @@ int report_page_close(struct report_page *p, const struct report_args *a, bool i
 {
 	int err = 0;
 
-	if (p->is_open)
-		err = os_output_end(&p->out, a->html, is_kept);
+	if (p->is_open && is_kept)
+		err = os_output_end(&p->out, a->html, 0);
+	else if (p->is_open)
+		os_output_discard(&p->out, a->html);
 	p->is_open = false;
 	page_feed_free(p->page);
 	p->page = NULL;

@@ -58,12 +58,11 @@ static void print_json(const struct sframe_command *c, const struct sframe_writt
 static int write_file(const char *path, const struct buf *section)
 {
 	struct os_output out;
-	int err = os_output_create(&out, path), end;
+	int err = os_output_create(&out, path);
 
 	if (!err) {
 		err = os_output_add(&out, section->data, section->nr);
-		end = os_output_end(&out, path, !err);
-		err = err ? err : end;
+		err = os_output_end(&out, path, err);
 	}
 	if (!err)
 		return CLI_OK;

@@ -10,14 +10,13 @@
 static int write_file(const char *path, const struct buf *text, bool *ret_has_moved)
 {
 	struct os_output out;
-	int err = text->is_failed ? -ENOMEM : os_output_create(&out, path), end;
+	int err = text->is_failed ? -ENOMEM : os_output_create(&out, path);
 
 	if (err)
 		return err;
 	*ret_has_moved = out.created.has_moved;
 	err = os_output_add(&out, text->data, text->nr);
-	end = os_output_end(&out, path, !err);
-	return err ? err : end;
+	return os_output_end(&out, path, err);
 }
 
 void tui_file_write(struct tui_browser *b, const char *name)

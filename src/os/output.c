@@ -133,27 +133,20 @@ int os_output_close(struct os_output *o)
 	return err;
 }
 
-void os_output_discard(struct os_output *o, const char *path)
+int os_output_end(struct os_output *o, const char *path, int err)
 {
 	struct os_created created = o->created;
+	int closed = os_output_close(o);
 
-	os_output_close(o);
-	os_create_undo(path, &created);
-}
-
-int os_output_end(struct os_output *o, const char *path, bool is_whole)
-{
-	struct os_created created = o->created;
-	int err;
-
-	if (!is_whole) {
-		os_output_discard(o, path);
-		return 0;
-	}
-	err = os_output_close(o);
+	err = err ? err : closed;
 	if (err)
 		os_create_undo(path, &created);
 	return err;
+}
+
+void os_output_discard(struct os_output *o, const char *path)
+{
+	os_output_end(o, path, -ECANCELED);
 }
 
 int os_rename(const char *from, const char *to)

@@ -26,6 +26,10 @@ enum { OS_OUTPUT_BUFFER = 64 * 1024 };
 int os_output_create(struct os_output *o, const char *path);
 int os_output_create_new(struct os_output *o, const char *path);
 
+/** Close it; where @p err is not 0, or it cannot be flushed or closed, take back what
+ * os_output_create() did at @p path. @return @p err, or the failure. */
+int os_output_end(struct os_output *o, const char *path, int err);
+
 /** Close it, and take back what os_output_create() did at @p path. */
 void os_output_discard(struct os_output *o, const char *path);
 
@@ -44,10 +48,6 @@ int os_output_truncate(struct os_output *o, uint64_t size);
 
 /** Flush and close. */
 int os_output_close(struct os_output *o);
-
-/** The same of what os_output_create() opened at @p path, if @p is_whole; where it is not, or that
- * fails, os_output_discard(). @return 0 or -errno. */
-int os_output_end(struct os_output *o, const char *path, bool is_whole);
 
 int os_rename(const char *from, const char *to);
 int os_unlink(const char *path);

@@ -4,6 +4,7 @@
 The browser's part is skipped without Chromium."""
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,13 @@ ENV = {**os.environ, "LC_ALL": "C", "HOME": WORK, "XDG_CACHE_HOME": WORK, "PAGER
 
 def clew(*args):
     return subprocess.run([CLEW, *args], capture_output=True, text=True, env=ENV, check=False, stdin=subprocess.DEVNULL)
+
+
+def is_taken_back(path, size, *args):
+    """Without room for the last byte of @p size: it fails, and @p path is not there."""
+    run = subprocess.run([CLEW, *args], capture_output=True, text=True, env=ENV, check=False, stdin=subprocess.DEVNULL,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size - 1, size - 1)))
+    return run.returncode == 1 and "File too large" in run.stderr and not os.path.exists(path)
 
 
 def recordings():
@@ -51,6 +59,7 @@ def diff_files(a, b):
     run = clew("diff", "-q", "--html", no, "--force", timeless, a)
     tap.check(run.returncode == 0 and os.path.exists(no), "--force compares them", run)
     os.unlink(no)
+    tap.check(is_taken_back(no, os.path.getsize(path), "diff", "-q", "--html", no, a, b), "no room for the last byte: nothing is left")
     return path
 
 
@@ -106,6 +115,7 @@ def annotated():
     no = os.path.join(WORK, "no.html")
     run = clew("annotate", "-i", data, "--html", no, "nothing_of_this_name")
     tap.check(run.returncode == 1 and not os.path.exists(no), "no page of a function that is not there", run)
+    tap.check(is_taken_back(no, os.path.getsize(path), "annotate", "-i", data, "--html", no, "spin"), "no room for the last byte of a function's page: nothing is left")
     if os.path.exists("/dev/full"):
         run = clew("annotate", "-i", data, "--html", "/dev/full", "spin")
         tap.check(run.returncode == 1 and "No space left" in run.stderr, "a full disk", run)

@@ -3,6 +3,7 @@
 """Usage: page_test.py CLEW OUT_DIR PAGE_MAKE: `clew report --html`: what is in the file, without a browser. TAP. The pages remain in OUT_DIR."""
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -237,6 +238,12 @@ def refusals(recording, work):
     if os.path.exists("/dev/full"):
         run = clew("-i", recording, "--html", "/dev/full")
         tap.check(run.returncode == 1 and "No space left" in run.stderr, "a full disk", run)
+    path = page(recording, "end")[0]
+    size = os.path.getsize(path)
+    os.unlink(path)
+    run = subprocess.run([CLEW, "report", "-q", "-i", recording, "--html", path], capture_output=True, text=True, env=ENV, check=False, stdin=subprocess.DEVNULL,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size - 1, size - 1)))
+    tap.check(run.returncode == 1 and "File too large" in run.stderr and not os.path.exists(path), "no room for the last byte: nothing is left", run)
 
 
 def damaged(recording, work):

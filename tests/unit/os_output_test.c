@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "os/output.h"
+#include "unit/tap.h"
+
+/* The end of an output: what could not be written whole is not left there. */
+
+static const char path[] = "output", old[] = "output.old";
+
+static int begin(struct os_output *o)
+{
+	int err = os_output_create(o, path);
+
+	return err ? err : os_output_add(o, "text", 4);
+}
+
+static bool is_there(const char *name)
+{
+	return !access(name, F_OK);
+}
+
+int main(void)
+{
+	char folder[] = "/tmp/os_output_test.XXXXXX";
+	const struct rlimit few = {2, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
+	struct os_output o;
+	int err;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (!mkdtemp(folder) || chdir(folder))
+		SKIP_ALL("no folder");
+	CHECK_EQ(begin(&o), 0, "a new file");
+	CHECK_EQ(os_output_end(&o, path, -ECANCELED), -ECANCELED, "an error stays the answer");
+	CHECK(!is_there(path), "and the file is gone");
+	CHECK_EQ(begin(&o), 0, "a new file");
+	setrlimit(RLIMIT_FSIZE, &few);
+	err = os_output_end(&o, path, 0);
+	setrlimit(RLIMIT_FSIZE, &all); /* of standard output, too */
+	CHECK_EQ(err, -EFBIG, "its end has no room");
+	CHECK(!is_there(path), "the file is gone");
+	CHECK_EQ(begin(&o), 0, "a new file");
+	CHECK_EQ(os_output_end(&o, path, 0), 0, "it is whole");
+	CHECK(is_there(path), "the file stays");
+	CHECK_EQ(begin(&o), 0, "one that was there");
+	CHECK(is_there(old), "it is moved away");
+	os_output_discard(&o, path);
+	CHECK(is_there(path) && !is_there(old), "and stands there again");
+	unlink(path);
+	rmdir(folder);
+	return tap_done();
+}
