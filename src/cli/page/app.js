@@ -4,6 +4,8 @@ const KEYS = [['/', 'search; Enter: next, Shift+Enter: previous; Esc clears it']
 	['s', 'callers and callees of the chosen function'], ['i', 'turn the flame graph over'], ['Esc', 'search, then zoom, then the selection is cleared'], ['drag', 'select time; Ctrl+wheel zooms'],
 	['arrows', 'in the timeline: move the selection; Shift: resize; + \u2212 zoom'], ['Home', 'whole time'], ['t', 'dark or light'], ['Ctrl+C', 'copy the chosen name']];
 
+const MENUS = [['help', 'help-button'], ['threads-menu', 'threads-button']];
+
 async function main() {
 	if ($('code-0')) return code_main(JSON.parse(new TextDecoder().decode(await unpack_bytes('code'))));
 	const t0 = performance.now(), mark = {}, lap = (k) => { mark[k] = performance.now() - t0; }, p = await unpack('data');
@@ -13,7 +15,6 @@ async function main() {
 	lap('checked');
 	prepare(p);
 	lap('prepared');
-	p.first_event = Math.max(0, p.events.findIndex((e) => e.samples > 0));
 	const s = {from: 0, to: p.end, is_whole: true, shown_from: 0, shown_to: p.end, threads: null, cgroup: -1, level: -1, event: p.first_event, focus: -1, without: -1,
 		search: '', zoom: 0, frame: 0, view: 1, sort: {key: 'self', is_up: false}, is_inverted: false, by_time: 0, opened: new Set()};
 	const event = () => p.events[s.event] || {unit: '', name: ''}, unit = () => s.by_time ? 'ns' : event().unit;
@@ -186,7 +187,7 @@ async function main() {
 		set({from: 0, to: p.end, is_whole: true, shown_from: 0, shown_to: p.end, threads: null, cgroup: -1, level: -1, focus: -1, without: -1, search: '', zoom: 0});
 	}
 	function step_back() {
-		for (const [id, b] of [['help', 'help-button'], ['threads-menu', 'threads-button']])
+		for (const [id, b] of MENUS)
 			if (!$(id).hidden) { toggle_menu(id, b, false); return; }
 		if (s.search) { $('search').value = s.search = ''; seek(); draw_view(); draw_side(); to_fragment(p, s); } else if (s.zoom) set({zoom: 0});
 		else if (!s.is_whole) on.whole();
@@ -233,10 +234,9 @@ async function main() {
 	$('weight').addEventListener('change', (e) => set({by_time: Number(e.target.value)}));
 	$('whole').addEventListener('click', on.whole);
 	$('threads-button').addEventListener('click', () => { if (toggle_menu('threads-menu', 'threads-button')) threads_menu(p, s, on); });
-	addEventListener('pointerdown', (e) => { for (const [id, b] of [['help', 'help-button'], ['threads-menu', 'threads-button']]) if (!$(id).hidden && !$(id).contains(e.target) && !$(b).contains(e.target)) toggle_menu(id, b, false); });
+	addEventListener('pointerdown', (e) => { for (const [id, b] of MENUS) if (!$(id).hidden && !$(id).contains(e.target) && !$(b).contains(e.target)) toggle_menu(id, b, false); });
 	if (p.n && p.has_times) listen_timeline(p, s, select, zoom, on);
-	let timer = 0;
-	addEventListener('resize', () => { clearTimeout(timer); timer = setTimeout(() => { draw_view(); draw_timeline(p, s); }, 80); });
+	listen_resize(() => { draw_view(); draw_timeline(p, s); });
 	addEventListener('hashchange', () => { from_fragment(p, s); $('search').value = s.search; show(s.view); update(); });
 	addEventListener('copy', (e) => { if (!String(getSelection()) && s.frame && e.target.tagName !== 'INPUT') { e.clipboardData.setData('text/plain', p.name[s.frame]); e.preventDefault(); } });
 	addEventListener('keydown', (e) => {

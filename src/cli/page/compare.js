@@ -89,7 +89,6 @@ async function compare_main(p, q) {
 	for (const x of [p, q]) {
 		check(x);
 		prepare(x);
-		x.first_event = Math.max(0, x.events.findIndex((e) => e.samples > 0));
 	}
 	const d = compare(p, q), unit = (p.events[p.first_event] || {}).unit || '', frames = {p: 0, q: 0};
 	document.title = `clew: ${clean(q.title)} and ${clean(p.title)}`;
@@ -130,8 +129,7 @@ async function compare_main(p, q) {
 	details(p, 0, 0);
 	const draw = () => { views.p.draw(); views.q.draw(); };
 	draw();
-	let timer = 0;
-	addEventListener('resize', () => { clearTimeout(timer); timer = setTimeout(draw, 80); });
+	listen_resize(draw);
 	const toggle_theme = listen_theme(() => {});
 	list_keys([['arrows', 'in a flame graph: caller, callee, siblings'], ['Enter', 'zoom'], ['Esc', 'whole again'], ['t', 'dark or light']]);
 	addEventListener('keydown', (e) => {

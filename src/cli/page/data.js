@@ -93,6 +93,7 @@ function check(p) {
 function prepare(p) {
 	const n = p.dt.length, nodes = p.node_parent.length, wide = p.dt_wide || [];
 	p.n = n;
+	p.first_event = Math.max(0, p.events.findIndex((e) => e.samples > 0));
 	p.time = new Float64Array(n);
 	for (let i = 0, t = 0, w = 0; i < n; i++)
 		p.time[i] = t += p.dt[i] === UNKNOWN ? wide[w++] : p.dt[i];

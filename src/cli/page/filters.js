@@ -36,6 +36,13 @@ function toggle_menu(id, button, open) {
 }
 
 // --- what every page has: the theme's button, the list of keys, and parts that it does without ---
+
+// Once, when the size stands still.
+function listen_resize(redraw) {
+	let timer = 0;
+	addEventListener('resize', () => { clearTimeout(timer); timer = setTimeout(redraw, 80); });
+}
+
 function listen_theme(redraw) {
 	const set = (dark) => {
 		document.documentElement.dataset.theme = dark ? 'dark' : 'light';

@@ -79,7 +79,7 @@ function make_flame(box, p, on) {
 	}
 	// The outermost callers stand at the edge that is seen first.
 	const settle = () => { if (chart && !chart.inverted()) box.scrollTop = box.scrollHeight; };
-	return {draw, settle, again: () => chart && current && chart.update(), has: () => !!chart};
+	return {draw, settle, again: () => chart && current && chart.update()};
 }
 
 function is_above(p, node, zoom) {
