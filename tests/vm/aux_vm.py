@@ -23,7 +23,7 @@ import vm_lib
 from aux_checks import Given, ended, nothing_left
 from aux_rows import ROWS
 
-CACHE = os.environ.get("CLEW_VM_CACHE", "/tmp/kernels")
+CACHE = vm_lib.CACHE
 ARCH = vm_lib.fetched(vm_lib.ARCHS[os.environ.get("ARCH", "amd64")], CACHE)
 KERNEL = os.environ.get("CLEW_VM_KERNEL", "6.12")
 NEW_PERF = os.path.join(CACHE, "perf-6.12", "usr/bin/perf")

@@ -19,7 +19,7 @@ sys.path[:0] = [os.path.join(HERE, ".."), HERE]
 import tap  # noqa: E402
 import vm_lib  # noqa: E402
 
-CACHE = os.environ.get("CLEW_VM_CACHE", "/tmp/kernels")
+CACHE = vm_lib.CACHE
 BAR = 99.5
 METHODS = {"auto": "auto", "copy": "dwarf,65528", "fp": "fp"}
 # name: its arguments. What it works on is made by SCRIPT.

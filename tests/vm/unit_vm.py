@@ -18,7 +18,7 @@ sys.path[:0] = [os.path.join(HERE, ".."), HERE]
 import tap  # noqa: E402
 import vm_lib  # noqa: E402
 
-CACHE = os.environ.get("CLEW_VM_CACHE", "/tmp/kernels")
+CACHE = vm_lib.CACHE
 LIMIT = 1200  # seconds of one test in there, on a busy host
 # As many at a time as the machine has CPUs, each in a folder of its own; what it prints and how it ends is kept.
 WORKERS = 2

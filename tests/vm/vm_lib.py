@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
+CACHE = os.environ.get("CLEW_VM_CACHE", "/tmp/kernels")  # of fetch.sh
 FOLDERS = ("bin", "proc", "sys", "dev", "tmp", "etc")
 
 
@@ -24,7 +25,7 @@ class Arch:
     machine: tuple = ()  # more of qemu's command
 
 
-AMD64 = Arch("amd64", os.environ.get("QEMU", "qemu-system-x86_64"), os.environ.get("BUSYBOX", shutil.which("busybox") or "/bin/busybox"), "Haswell", "ttyS")
+AMD64 = Arch("amd64", os.environ.get("QEMU", "qemu-system-x86_64"), os.environ.get("BUSYBOX") or shutil.which("busybox") or os.path.join(CACHE, "busybox"), "Haswell", "ttyS")
 ARM64 = Arch("arm64", "qemu-system-aarch64", "", "max,pauth-impdef=on", "ttyAMA", ("qemu-aarch64-static", "/lib/ld-linux-aarch64.so.1", "--list"),
              "aarch64-linux-gnu-", ("-M", "virt"))
 ARCHS = {arch.name: arch for arch in (AMD64, ARM64)}
@@ -51,7 +52,8 @@ def fetched(arch, cache):
 def fetch_machine(arch, cache, kernel):
     """What a machine of @kernel (fetch.sh: module:VERSION) needs. @return (version, image), or why that cannot be."""
     emulator = () if arch.name == AMD64.name and "QEMU" in os.environ else ("qemu",) if arch.name == AMD64.name else ("qemu", "busybox")
-    why = fetch(arch, cache, *emulator, f"module:{kernel}")
+    why = "" if shutil.which(AMD64.busybox) else fetch(AMD64, cache, "busybox")
+    why = why or fetch(arch, cache, *emulator, f"module:{kernel}")
     if why:
         return why
     version = os.path.basename(os.path.realpath(module_of(arch, cache, kernel)))[len("module-"):]

@@ -17,8 +17,7 @@ import vm_lib  # noqa: E402
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    cache = os.environ.get("CLEW_VM_CACHE", "/tmp/kernels")
-    arch = vm_lib.fetched(vm_lib.ARCHS[os.environ.get("ARCH", "amd64")], cache)
+    arch = vm_lib.fetched(vm_lib.ARCHS[os.environ.get("ARCH", "amd64")], vm_lib.CACHE)
     if vm_lib.what_is_missing(arch):
         sys.exit(f"missing: {vm_lib.what_is_missing(arch)}")
     with tempfile.TemporaryDirectory() as tmp:

@@ -179,7 +179,7 @@ def check_perf(t, version, sent):
 
 def main():
     t = StackTap()
-    t.arch = ARCH if ARCH == vm_lib.AMD64 else vm_lib.fetched(ARCH, os.environ.get("CLEW_VM_CACHE", "/tmp/kernels"))
+    t.arch = ARCH if ARCH == vm_lib.AMD64 else vm_lib.fetched(ARCH, vm_lib.CACHE)
     kernels = [k for k in sys.argv[2:] if os.path.isfile(k)]
     if os.environ.get("CLEW_VM") != "1" or not kernels or vm_lib.what_is_missing(t.arch):
         t.skip_all("CLEW_VM=1, kernels, qemu and busybox-static are wanted: tests/vm/README.md")
