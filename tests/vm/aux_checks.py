@@ -401,9 +401,10 @@ def is_readable(g):
 # --- others read it ---
 
 def counts(text):
-    """{record: number} of --stats: the first part, of the whole file."""
+    """{record: number} of --stats: of the whole file, without what clew counts of each event."""
     found = {}
-    for name, n in re.findall(r"^\s*([A-Z_0-9]+) events:\s+(\d+)", text.split("\n\n")[0], re.M):
+    whole = re.split(r"\n\n|\n(?!Aggregated)\S.* stats:\n", text)[0]
+    for name, n in re.findall(r"^\s*([A-Z_0-9]+) events:\s+(\d+)", whole, re.M):
         found.setdefault(name, int(n))
     found.pop("TOTAL", None)
     return found
