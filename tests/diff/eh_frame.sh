@@ -1,9 +1,9 @@
 #!/bin/sh
 # eh_frame.sh EH_FRAME_DIFF [usr]: rules of .eh_frame against libdw's on the binaries that this machine has of a fixed list, x86-64 and
-# aarch64. `usr`: every ELF file below /usr is compiled and its rows are counted by kind; this has a time limit. TAP.
+# aarch64. `usr`: every ELF file below /usr is compiled and its rows are counted by kind; as far as a minute of CPU time goes. TAP.
 if [ "$2" = usr ]; then
 	find /usr -xdev -type f \( -perm -u+x -o -name '*.so*' -o -name '*.debug' \) -size +1k 2>/dev/null |
-		LC_ALL=C sort | timeout 240 "$1" --classes
+		LC_ALL=C sort | "$1" --classes
 	exit
 fi
 for name in bash perl python3 git openssl gdb node gcc ld sort xz sqlite3 ssh curl vim busybox clang-14 perf cmake systemctl; do
