@@ -4,8 +4,10 @@ import base64
 import json
 import os
 import shutil
+import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 
 KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015", "Home": "\ue011", "Tab": "\ue004"}
@@ -13,7 +15,13 @@ KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Left": "\ue012", "Up": "\ue013",
 
 def why_not():
     """What is missing; None: nothing."""
-    return None if shutil.which("chromium") and shutil.which("chromedriver") else "no chromium and chromium-driver"
+    if not shutil.which("chromium") or not shutil.which("chromedriver"):
+        return "no chromium and chromium-driver"
+    try:
+        socket.getaddrinfo("localhost", 80)
+    except OSError:
+        return "no address of localhost, which chromedriver asks for: /etc/hosts"
+    return None
 
 
 class Browser:
@@ -31,8 +39,11 @@ class Browser:
 
     def call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.base + path, method=method, data=data), timeout=300) as answer:
-            return json.load(answer)["value"]
+        try:
+            with urllib.request.urlopen(urllib.request.Request(self.base + path, method=method, data=data), timeout=300) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as e:
+            raise RuntimeError(f"{method} {path}: {e}: {e.read()[:300]}") from e
 
     def do(self, method, path, body=None):
         return self.call(method, self.session + path, body)
