@@ -24,19 +24,22 @@ static enum clew_err play(struct analyze *a, const struct perf_record *r)
 /*
  * What found no room is counted twice from Linux 6.0 on: in a LOST record as soon as there is room
  * again, and by event (PERF_FORMAT_LOST), which the recorder reads and writes at the end as
- * LOST_SAMPLES without a time. The last loss of a ring is in the second one alone.
+ * LOST_SAMPLES without a time. The last loss of a ring is in the second one alone. What a BPF
+ * filter did not want is no loss.
  */
 static enum clew_err take_lost(struct analyze *a, const struct perf_record *r,
 			       struct clew_perf_ns time)
 {
 	struct ana_losses *n = &a->losses;
 	struct perf_lost l;
-	uint64_t *to = r->type == PERF_RECORD_LOST ? &n->noted
-		     : ana_has_place(time)         ? &n->dropped
-						   : &n->totals;
+	uint64_t *to;
 
 	if (perf_lost_parse(r, &l) != CLEW_OK)
 		return CLEW_BAD_FILE;
+	to = l.is_bpf_filtered           ? &a->summary.nr_bpf_filtered
+	   : r->type == PERF_RECORD_LOST ? &n->noted
+	   : ana_has_place(time)         ? &n->dropped
+					 : &n->totals;
 	*to = u64_sum(*to, l.lost);
 	a->summary.nr_lost = u64_sum(n->noted > n->totals ? n->noted : n->totals, n->dropped);
 	return CLEW_OK;

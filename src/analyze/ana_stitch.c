@@ -143,7 +143,7 @@ static void take_task(struct stitch *stitch, const struct perf_record *r)
 		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
-		if (perf_lost_parse(r, &lost) == CLEW_OK && lost.lost)
+		if (perf_lost_parse(r, &lost) == CLEW_OK && lost.lost && !lost.is_bpf_filtered)
 			stitch_lost(stitch);
 		break;
 	default:

@@ -392,10 +392,11 @@ struct ana_summary {
 	uint64_t nr_filtered; /* omitted by ana_filter */
 	uint64_t nr_bad;      /* samples that could not be parsed or belong to no event: skipped */
 	uint64_t first_bad_offset;
-	uint64_t nr_lost;        /* records the kernel had no room for, and samples it dropped */
-	uint64_t nr_aux_bytes;   /* hardware trace in the file, not decoded here */
-	uint64_t nr_aux_missing; /* bytes that AUX records announce in a file without any trace at
-				    all */
+	uint64_t nr_lost;         /* records the kernel had no room for, and samples it dropped */
+	uint64_t nr_bpf_filtered; /* samples that a BPF filter of the recorder did not want */
+	uint64_t nr_aux_bytes;    /* hardware trace in the file, not decoded here */
+	uint64_t nr_aux_missing;  /* bytes that AUX records announce in a file without any trace at
+				     all */
 	struct clew_perf_ns first_time, last_time; /* of samples */
 	uint64_t nr_over_budget;                   /* things that symbols.budget had no room for */
 	uint64_t nr_maps_dropped;          /* mappings not taken: see who_nr_maps_dropped() */

@@ -217,6 +217,7 @@ static void put_samples(const struct export_code *x, struct json_put *j)
 	json_put_u64(j, "filtered_samples", s->nr_filtered);
 	json_put_u64(j, "bad_samples", s->nr_bad);
 	json_put_u64(j, "lost_records", s->nr_lost);
+	json_put_u64(j, "bpf_filtered_samples", s->nr_bpf_filtered);
 }
 
 static void report_json(const struct export_code *x)

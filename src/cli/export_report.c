@@ -47,6 +47,9 @@ void export_report_skipped(const struct ana_summary *s)
 			 (unsigned long long)s->nr_filtered);
 	if (s->nr_lost)
 		cli_note("the kernel lost %llu records", (unsigned long long)s->nr_lost);
+	if (s->nr_bpf_filtered)
+		cli_note("%llu samples were filtered by BPF while they were recorded",
+			 (unsigned long long)s->nr_bpf_filtered);
 }
 
 static void report_numbers(const struct export_run *r)
@@ -140,6 +143,7 @@ static void report_json(const struct export_run *r)
 	json_put_u64(&j, "cut_stacks", x->nr_cut);
 	json_put_u64(&j, "unknown_thread_samples", x->nr_no_key);
 	json_put_u64(&j, "lost_records", r->summary.nr_lost);
+	json_put_u64(&j, "bpf_filtered_samples", r->summary.nr_bpf_filtered);
 	json_put_u64(&j, "pauses", x->nr_pauses);
 	json_put_u64(&j, "paused_ns", x->pause_ns);
 	json_put_u64(&j, "moved_markers", x->nr_clipped);

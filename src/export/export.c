@@ -245,7 +245,7 @@ static enum clew_err take_lost(struct export *x, const struct ana_event *e)
 
 	/* Without a time it is a total of what others report when it happened. */
 	if (!e->time.ns || !clew_perf_ns_is_known(e->time) ||
-	    perf_lost_parse(&e->record, &lost) != CLEW_OK)
+	    perf_lost_parse(&e->record, &lost) != CLEW_OK || lost.is_bpf_filtered)
 		return CLEW_OK;
 	l.nr = lost.lost;
 	return x->format->lost ? x->format->lost(x, &l) : CLEW_OK;

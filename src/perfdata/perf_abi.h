@@ -241,6 +241,7 @@ enum {
 	PERF_RECORD_MISC_SWITCH_OUT_PREEMPT = 1 << 14,
 	PERF_RECORD_MISC_MMAP_BUILD_ID = 1 << 14,
 	PERF_RECORD_MISC_EXT_RESERVED = 1 << 15,
+	PERF_RECORD_MISC_LOST_SAMPLES_BPF = 1 << 15, /* perf's own, since 6.12: no kernel sets it */
 };
 
 enum perf_record_type {

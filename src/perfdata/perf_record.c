@@ -200,6 +200,8 @@ enum clew_err perf_lost_parse(const struct perf_record *r, struct perf_lost *ret
 
 	ret->id = r->type == PERF_RECORD_LOST ? u64(&c) : UINT64_MAX;
 	ret->lost = u64(&c);
+	ret->is_bpf_filtered =
+		r->type == PERF_RECORD_LOST_SAMPLES && r->misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF;
 	return done(&c);
 }
 

@@ -63,8 +63,9 @@ struct perf_task { /* FORK and EXIT */
 };
 enum clew_err perf_task_parse(const struct perf_record *r, struct perf_task *ret);
 
-struct perf_lost {         /* LOST, LOST_SAMPLES */
-	uint64_t id, lost; /* id all ones for LOST_SAMPLES */
+struct perf_lost {            /* LOST, LOST_SAMPLES */
+	uint64_t id, lost;    /* id all ones for LOST_SAMPLES */
+	bool is_bpf_filtered; /* not lost: a BPF filter of the recorder did not want them */
 };
 enum clew_err perf_lost_parse(const struct perf_record *r, struct perf_lost *ret);
 

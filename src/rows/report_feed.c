@@ -2,6 +2,7 @@
 #include "rows/report_feed.h"
 
 #include "base/err.h"
+#include "base/u64.h"
 #include "rows/report_feed_impl.h"
 
 static bool is_plain(const struct report_sort *s)
@@ -175,10 +176,15 @@ static enum clew_err take_sample(struct report_feed *f, const struct ana_event *
 static enum clew_err take_lost(struct report_feed *f, const struct ana_event *e)
 {
 	struct report_event *ev = feed_event_of(f, e->evsel);
+	struct perf_lost lost;
+	uint64_t *to;
 
 	if (!ev)
 		return CLEW_NO_MEMORY;
-	ev->nr_lost_records++;
+	if (perf_lost_parse(&e->record, &lost) != CLEW_OK)
+		return CLEW_OK;
+	to = lost.is_bpf_filtered ? &ev->nr_bpf_filtered : &ev->nr_lost;
+	*to = u64_sum(*to, lost.lost);
 	return CLEW_OK;
 }
 

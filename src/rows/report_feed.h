@@ -55,7 +55,8 @@ struct report_event {
 	uint64_t nr_no_room; /* paths cut to their sampled frame, or in no row: no room was left */
 	uint64_t nr_deep, nr_deep_frames; /* samples with a chain of more than max_stack frames, and
 					     how many more */
-	uint64_t nr_lost_records;         /* LOST_SAMPLES; with ana_opts.wants_records */
+	/* What LOST_SAMPLES count, with ana_opts.wants_records: */
+	uint64_t nr_lost, nr_bpf_filtered;
 	bool has_chains;
 };
 

@@ -214,6 +214,7 @@ async function main() {
 	list_keys(KEYS);
 	if (p.cut) notice(clean(p.cut), 'warning');
 	if (p.lost) notice(`${many(p.lost)} samples or records were lost: the kernel could not write them in time. The numbers are of those that remain.`, 'warning');
+	if (p.filtered_by_bpf) notice(`${many(p.filtered_by_bpf)} samples were filtered by BPF while they were recorded.`);
 	if (p.n && !event().has_stacks) notice(`These ${p.is_trace ? 'events' : 'samples'} have no call stacks, so the flame graph is one level high: ${p.is_trace ? "'--itrace=i100usg' makes them of the trace" : "'clew record -g' records them"}.`);
 	if (p.resolution) notice(`These are ${many(p.samples)} samples: those of one kind in ${duration(p.resolution)} are counted together, so the time resolution is ${duration(p.resolution)}. Sums are exact.`);
 	if (p.more_intervals) notice(`${many(p.more_intervals)} short intervals are not shown: the timeline has the longest of what threads did.`);

@@ -229,6 +229,9 @@ static enum clew_err put_head(struct export *x)
 	if (export_of_run(x)->nr_lost)
 		buf_printf(out, "desc: Lost records: %llu\n",
 			   (unsigned long long)export_of_run(x)->nr_lost);
+	if (export_of_run(x)->nr_bpf_filtered)
+		buf_printf(out, "desc: Samples filtered by BPF: %llu\n",
+			   (unsigned long long)export_of_run(x)->nr_bpf_filtered);
 	if (!has_parts(x))
 		put_columns(x, c->totals);
 	return CLEW_OK;

@@ -381,6 +381,7 @@ static void put_comments(struct export *x)
 	put_comment(x, "samples of other events, omitted", export_summary(x)->nr_omitted);
 	put_comment(x, "samples omitted by filters", export_of_run(x)->nr_filtered);
 	put_comment(x, "lost records", export_of_run(x)->nr_lost);
+	put_comment(x, "samples filtered by BPF", export_of_run(x)->nr_bpf_filtered);
 	put_comment(x, "times without recording", export_summary(x)->nr_pauses);
 	put_comment(x, "nanoseconds of these", export_summary(x)->pause_ns);
 }

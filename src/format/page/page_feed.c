@@ -236,7 +236,8 @@ static enum clew_err take_record(struct page_feed *p, const struct ana_event *e)
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		r.kind = PAGE_LOST;
-		if (perf_lost_parse(&e->record, &lost) != CLEW_OK || !lost.lost)
+		if (perf_lost_parse(&e->record, &lost) != CLEW_OK || !lost.lost ||
+		    lost.is_bpf_filtered)
 			return CLEW_OK;
 		r.number = lost.lost;
 		return add_record(p, e, &r);

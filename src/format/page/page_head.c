@@ -160,6 +160,7 @@ static void put_summary(struct json_put *j, const struct page_out *o, const stru
 	json_put_u64(j, "small", o->tree->nr_small);
 	json_put_u64(j, "lost", s->nr_lost);
 	json_put_u64(j, "filtered", s->nr_filtered);
+	json_put_u64(j, "filtered_by_bpf", s->nr_bpf_filtered);
 }
 
 static bool add_pairs(struct page_out *o, struct report_diff_files *files)

@@ -152,6 +152,8 @@ void ops_json(struct buf *out, const struct report_feed *f, enum report_ops_kind
 			kind == REPORT_OPS_BRANCHES ? "clew-report-branch" : "clew-report-mem");
 	json_put_u64(&j, "version", VERSION);
 	json_put_u64(&j, "lost", s->nr_lost);
+	if (s->nr_bpf_filtered)
+		json_put_u64(&j, "filtered_by_bpf", s->nr_bpf_filtered);
 	json_put_u64(&j, "no_room", o->nr_no_room);
 	json_key(&j, "all");
 	json_open(&j, '{');

@@ -55,6 +55,8 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 	json_put_u64(j, "filtered", s->nr_filtered);
 	json_put_u64(j, "unusable", s->nr_bad);
 	json_put_u64(j, "lost", s->nr_lost);
+	if (s->nr_bpf_filtered)
+		json_put_u64(j, "filtered_by_bpf", s->nr_bpf_filtered);
 	json_put_u64(j, "late", s->order.nr_late);
 	if (s->nr_over_budget)
 		json_put_u64(j, "over_budget", s->nr_over_budget);

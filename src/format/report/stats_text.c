@@ -39,14 +39,16 @@ static void put_events(struct buf *out, const struct report_feed *f)
 	for (size_t i = 0; i < report_feed_nr_events(f); i++) {
 		const struct report_event *ev = report_feed_event(f, i);
 
-		if (!ev->nr && !ev->nr_lost_records)
+		if (!ev->nr && !ev->nr_lost && !ev->nr_bpf_filtered)
 			continue;
 		escape_str(out, ev->evsel->name);
 		buf_str(out, " stats:\n");
 		if (ev->nr)
 			put_count(out, "SAMPLE", ev->nr, 0);
-		if (ev->nr_lost_records)
-			put_count(out, "LOST_SAMPLES", ev->nr_lost_records, 0);
+		if (ev->nr_lost)
+			put_count(out, "LOST_SAMPLES", ev->nr_lost, 0);
+		if (ev->nr_bpf_filtered)
+			put_count(out, "LOST_SAMPLES (BPF)", ev->nr_bpf_filtered, 0);
 	}
 }
 
@@ -65,6 +67,8 @@ static void put_outcomes(struct buf *out, const struct ana_summary *s)
 	put_outcome(out, "excluded by filters", s->nr_filtered);
 	put_outcome(out, "unreadable, or of an event the header does not name", s->nr_bad);
 	put_outcome(out, "lost: the kernel had no room for them", s->nr_lost);
+	if (s->nr_bpf_filtered)
+		put_outcome(out, "filtered by BPF while they were recorded", s->nr_bpf_filtered);
 	put_outcome(out, "records that came too late for their time", s->order.nr_late);
 	if (s->nr_over_budget)
 		put_outcome(out, "items skipped: over the memory budget", s->nr_over_budget);
@@ -235,6 +239,9 @@ static void put_tracing(struct buf *out, const struct ana_summary *s)
 
 void report_gaps_text(struct buf *out, const struct ana_summary *s)
 {
+	if (s->nr_bpf_filtered)
+		buf_printf(out, "# Filtered by BPF while it was recorded: %llu samples\n",
+			   (unsigned long long)s->nr_bpf_filtered);
 	if (s->nr_lost)
 		buf_printf(out,
 			   "# Lost: %llu records found no room in the kernel's buffer; record "

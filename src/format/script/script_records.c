@@ -141,7 +141,8 @@ static void add_lost(struct buf *b, const struct perf_record *r)
 	if (r->type == PERF_RECORD_LOST)
 		buf_printf(b, "PERF_RECORD_LOST lost %llu\n", (unsigned long long)l.lost);
 	else
-		buf_printf(b, "PERF_RECORD_LOST_SAMPLES lost %llu\n", (unsigned long long)l.lost);
+		buf_printf(b, "PERF_RECORD_LOST_SAMPLES lost %llu%s\n", (unsigned long long)l.lost,
+			   l.is_bpf_filtered ? " (filtered by BPF)" : "");
 }
 
 static void add_text_poke(struct buf *b, const struct perf_record *r)
