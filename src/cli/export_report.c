@@ -60,6 +60,9 @@ static void report_numbers(const struct export_run *r)
 	cli_note("%s: %llu samples written", r->opts.format->name,
 		 (unsigned long long)x->nr_samples);
 	report_omitted_events(r);
+	if (x->nr_unpicked)
+		cli_note("%llu samples are not in the rows that are shown",
+			 (unsigned long long)x->nr_unpicked);
 	export_report_skipped(s);
 	if (x->nr_cut)
 		cli_note("%llu samples have a stack without its outermost frames",

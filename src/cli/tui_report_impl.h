@@ -5,9 +5,16 @@
 #include "cli/tui_annotate.h"
 #include "cli/tui_report.h"
 #include "cli/tui_table.h"
+#include "rows/report_pick.h"
 
 /** What rows are to have in common. */
-enum tui_zoom_kind { TUI_ZOOM_DSO, TUI_ZOOM_THREAD, TUI_ZOOM_CGROUP, TUI_ZOOM_KERNEL };
+enum tui_zoom_kind {
+	TUI_ZOOM_DSO,
+	TUI_ZOOM_THREAD,
+	TUI_ZOOM_CGROUP,
+	TUI_ZOOM_KERNEL,
+	TUI_NR_ZOOMS
+};
 
 struct tui_zoom {
 	enum tui_zoom_kind kind;
@@ -71,6 +78,9 @@ void tui_report_zoom_clear(struct tui_report *t);
 void tui_report_zoom_text(const struct tui_report *t, struct buf *out);
 /** The text that rows have for the kind. @return false: rows do not have it. */
 bool tui_report_zoom_key(const struct tui_report *t, enum tui_zoom_kind kind, enum report_key *ret);
+/** What the filter and the zooms want of samples. @return how many; 0: all samples are shown. */
+enum { TUI_MAX_WANTS = TUI_NR_ZOOMS + 1 };
+size_t tui_report_wants(const struct tui_report *t, struct report_want ret[TUI_MAX_WANTS]);
 
 /* --- tui_report_keys.c --- */
 

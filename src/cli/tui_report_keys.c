@@ -22,7 +22,7 @@ const struct tui_key_text tui_report_keys[] = {
 	{"i",             "notes, and how the recording was made"},
 	{"s",             "another recording of this folder"},
 	{"P",             "write the view to a file"},
-	{"x",             "export the samples in another tool's format"},
+	{"x",             "export the samples of what is kept in another tool's format"},
 	{"q Ctrl+C",      "leave the browser"},
 	{NULL}
 };

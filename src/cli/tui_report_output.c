@@ -40,32 +40,32 @@ static const struct export_format *choose_format(void)
 	return at < 0 ? NULL : export_format_at((size_t)at);
 }
 
-/* Names of threads are the only rows' property that the command line chooses samples by. */
-static const char *thread_of(const struct tui_report *t)
-{
-	vec_for_each (&t->zooms, z) {
-		enum report_key key;
-
-		if (z->kind == TUI_ZOOM_THREAD && tui_report_zoom_key(t, z->kind, &key) &&
-		    key == REPORT_COMM && !strchr(z->text, ','))
-			return z->text;
-	}
-	return NULL;
-}
-
 static int run_export(struct tui_report *t, const struct export_format *f, const char *path)
 {
 	struct export_run r = {.in = t->parsed->in, .itrace = t->parsed->itrace, .file.fd = -1};
-	const char *thread = thread_of(t);
+	struct report_want wants[TUI_MAX_WANTS];
+	size_t nr = tui_report_wants(t, wants);
+	struct report_pick *pick = report_pick_new(&t->in.args->feed, wants, nr);
+	int status;
 
+	if (!pick) {
+		cli_error("out of memory");
+		return CLI_FAILED;
+	}
 	tui_report_set_input(t, &r.in);
-	if (thread)
-		r.in.opts.filter.comms = thread;
+	r.opts.picks = report_pick_takes;
+	r.opts.picks_ctx = pick;
 	r.format_name = f->name;
 	r.out_path = path;
 	if (f->has_one_event && t->table.nr_events)
 		r.opts.event = t->table.events[0]->evsel->name;
-	return export_run(&r);
+	status = export_run(&r);
+	if (report_pick_has_failed(pick)) {
+		cli_error("some samples are missing in %s: out of memory", path);
+		status = CLI_FAILED;
+	}
+	report_pick_free(pick);
+	return status;
 }
 
 void tui_report_export(struct tui_report *t)

@@ -142,6 +142,27 @@ void tui_report_zoom_clear(struct tui_report *t)
 		drop_zoom(t, t->zooms.nr - 1);
 }
 
+size_t tui_report_wants(const struct tui_report *t, struct report_want ret[TUI_MAX_WANTS])
+{
+	const char *filter = tui_browser_filter(t->browser);
+	size_t nr = 0;
+
+	vec_for_each (&t->zooms, z) {
+		struct report_want w = {.kind = REPORT_WANT_KEY, .text = z->text};
+
+		if (z->kind == TUI_ZOOM_DSO)
+			w.kind = REPORT_WANT_DSO;
+		else if (z->kind == TUI_ZOOM_KERNEL)
+			w.kind = REPORT_WANT_LEVEL;
+		else if (!tui_report_zoom_key(t, z->kind, &w.key))
+			continue;
+		ret[nr++] = w;
+	}
+	if (*filter)
+		ret[nr++] = (struct report_want){.kind = REPORT_WANT_PART, .text = filter};
+	return nr;
+}
+
 void tui_report_zoom_text(const struct tui_report *t, struct buf *out)
 {
 	vec_for_each (&t->zooms, z) {

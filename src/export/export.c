@@ -292,6 +292,15 @@ static enum clew_err begin(struct export *x)
 	return x->format->begin ? x->format->begin(x) : CLEW_OK;
 }
 
+/* Records that are no samples all are. */
+static bool is_picked(struct export *x, const struct ana_batch *b, const struct ana_event *e)
+{
+	if (!x->opts.picks || x->opts.picks(x->opts.picks_ctx, b, e) || !e->sample)
+		return true;
+	x->summary.nr_unpicked += 1 + e->nr_more;
+	return false;
+}
+
 enum clew_err export_batch(void *ctx, const struct ana_batch *b)
 {
 	struct export *x = ctx;
@@ -301,8 +310,10 @@ enum clew_err export_batch(void *ctx, const struct ana_batch *b)
 		export_stacks_forget(x);
 	x->has_epoch = true;
 	x->epoch = b->epoch;
-	for (size_t i = 0; i < b->nr && err == CLEW_OK; i++)
-		err = take(x, &b->events[i]);
+	for (size_t i = 0; i < b->nr && err == CLEW_OK; i++) {
+		if (is_picked(x, b, &b->events[i]))
+			err = take(x, &b->events[i]);
+	}
 	return err ? err : export_flush(x);
 }
 

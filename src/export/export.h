@@ -100,6 +100,9 @@ struct export_opts {
 	struct perf_file *file;           /* borrowed; NULL: of a snapshot */
 	const struct perf_evlist *events; /* all that may come, of trace too; borrowed */
 	const char *event;                /* only this one; NULL: all */
+	/* Called for each event, in order: is the sample wanted? NULL: all are. */
+	bool (*picks)(void *ctx, const struct ana_batch *b, const struct ana_event *e);
+	void *picks_ctx;
 	/* Overwrite bytes of the sink at an absolute offset, by the sink's ctx; NULL: it only
 	 * appends. */
 	enum clew_err (*rewrite)(void *ctx, uint64_t offset, const void *data, size_t size);
@@ -127,6 +130,7 @@ struct export_event {
 struct export_summary {
 	uint64_t nr_samples, period;  /* written */
 	uint64_t nr_omitted;          /* of other events */
+	uint64_t nr_unpicked;         /* that opts.picks did not want */
 	uint64_t nr_short;            /* written with their innermost function alone: no room */
 	uint64_t nr_cut;              /* written with a cut stack */
 	uint64_t nr_no_key;           /* of threads and groups for which there was no room */

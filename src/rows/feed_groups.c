@@ -146,7 +146,7 @@ bool feed_has_part(const struct feed_frame *f, const struct report_feed_opts *o)
 }
 
 /* Branches were selected before they were counted. */
-static bool is_hidden(const struct feed_frame *f, const struct report_feed_opts *o)
+bool feed_is_hidden(const struct feed_frame *f, const struct report_feed_opts *o)
 {
 	if (o->by_branch)
 		return false;
@@ -161,7 +161,7 @@ static void found_group(struct feed_groups *g, const struct feed_frames *frames,
 	g->nr = group + 1;
 	g->frame_in[group] = i;
 	g->group_rank[group] = g->frame_rank[i];
-	g->is_hidden[group] = is_hidden(&frames->all.data[i], opts);
+	g->is_hidden[group] = feed_is_hidden(&frames->all.data[i], opts);
 }
 
 static enum clew_err group_all(struct feed_groups *g, struct maker *m,

@@ -188,18 +188,23 @@ static enum clew_err take_lost(struct report_feed *f, const struct ana_event *e)
 	return CLEW_OK;
 }
 
+void feed_begin_batch(struct report_feed *f, const struct ana_batch *b)
+{
+	if (f->has_epoch && f->epoch == b->epoch)
+		return;
+	f->epoch = b->epoch;
+	f->has_epoch = true;
+	f->frame_of_loc.nr = f->node_of_chain.nr = 0;
+	for (size_t i = 0; i < FEED_PATHS; i++)
+		f->last_paths[i].steps.nr = 0;
+}
+
 enum clew_err report_feed_batch(void *feed, const struct ana_batch *b)
 {
 	struct report_feed *f = feed;
 	enum clew_err err = CLEW_OK;
 
-	if (!f->has_epoch || f->epoch != b->epoch) {
-		f->epoch = b->epoch;
-		f->has_epoch = true;
-		f->frame_of_loc.nr = f->node_of_chain.nr = 0;
-		for (size_t i = 0; i < FEED_PATHS; i++)
-			f->last_paths[i].steps.nr = 0;
-	}
+	feed_begin_batch(f, b);
 	for (size_t i = 0; i < b->nr && err == CLEW_OK; i++) {
 		const struct ana_event *e = &b->events[i];
 

@@ -65,6 +65,8 @@ void feed_names_done(struct feed_names *names);
 bool feed_is_listed(const struct feed_frame *f, const struct report_feed_opts *opts);
 /** Has its function's name opts.symbol_part in it? */
 bool feed_has_part(const struct feed_frame *f, const struct report_feed_opts *opts);
+/** Are rows of it omitted? */
+bool feed_is_hidden(const struct feed_frame *f, const struct report_feed_opts *opts);
 
 struct feed_groups {
 	uint32_t *group_of;   /* by frame */
@@ -225,6 +227,10 @@ bool feed_is_no_thread(const struct ana_event *e);
 /** The number of the text. INTERN_FAILED: no memory. */
 enum clew_err feed_take_namespaces(struct report_feed *f, const struct ana_event *e);
 uint32_t feed_who_value(struct report_feed *f, const struct ana_event *e, enum report_key k);
+
+/* --- report_feed.c --- */
+/** Forget numbers of another epoch. */
+void feed_begin_batch(struct report_feed *f, const struct ana_batch *b);
 
 /* --- feed_keys.c --- */
 /** @p b: NULL: of an event that is none. @return REPORT_NONE when memory is short. */

@@ -197,6 +197,21 @@ def head(s, text):
     return s.wait(lambda lines: text in lines[0])
 
 
+FORMATS = [x.split()[-1] for x in clew("export", "--to", "?")[2].split("formats: ")[1].replace(",", "").split()]
+
+
+def export_collapsed(s):
+    """x: the lines of the file."""
+    path = work / "clew.collapsed"
+    path.unlink(missing_ok=True)
+    s.keys("x")
+    s.wait("Export to")
+    s.keys(*["Down"] * FORMATS.index("collapsed"), "Enter")
+    said(s, "write to: clew.collapsed")
+    s.keys("Enter")
+    return path.read_text().splitlines() if said(s, "collapsed: ") else []
+
+
 with screen() as s:
     s.wait("rows")
     for key, line in (("Down", 3), ("Down", 4), ("Up", 3), ("End", 22), ("Up", 21), ("Home", 2), ("NPage", 22), ("PPage", 2)):
@@ -332,12 +347,25 @@ with screen() as s:
     s.wait("Export to")
     formats = [line.strip("| ") for line in s.seen if line.strip().startswith("|")] if not s.seen[0].startswith("+") else []
     check(s.wait("collapsed"), "x: a menu of formats", s.seen)
-    order = [x.split()[-1] for x in clew("export", "--to", "?")[2].split("formats: ")[1].replace(",", "").split()]
-    s.keys(*["Down"] * order.index("collapsed"), "Enter")
+    s.keys(*["Down"] * FORMATS.index("collapsed"), "Enter")
     said(s, "write to: clew.collapsed")
     s.keys("Enter")
     check(said(s, "collapsed: ") and
           (work / "clew.collapsed").read_text() == clew("export", "--to", "collapsed")[1], "x: what clew export writes", s.seen)
+
+    def exported(what, expected):
+        """The samples of the rows that are shown, and no others."""
+        written = export_collapsed(s)
+        check(written and sorted(written) == sorted(expected), what, [*s.seen, *expected, "-", *written])
+
+    stacks = clew("export", "--to", "collapsed")[1].splitlines()
+    s.keys("/", "w", "o", "r", "k", "_", "1", "Enter")
+    exported("x under a filter", [x for x in stacks if x.rpartition(";")[2].startswith("work_1")])
+    s.keys("Escape")
+    s.keys("t")
+    thread = re.search(r"thread: +(?:\d+:)?(\w+)", head(s, "thread:") and s.seen[0] or "")
+    exported("x in a thread", [x for x in stacks if thread and x.startswith(thread[1])])
+    s.keys("t")
 
     s.keys("T")
     said(s, "time FROM,TO (1.000000000,")
@@ -366,6 +394,24 @@ with screen() as s:
     s.keys("C-c")
     check(s.wait_end() == 0 and len(set(s.stty())) == 1, "Ctrl+C leaves, and restores the terminal", s.stty())
 
+# --- x of one file ---
+
+shutil.copy(work / "app", work / "copy")
+make("files.data", "event cycles:u\ncomm 1 app\ncomm 2 other\n" + MAP.replace("map 2 400000 10000 0 " + str(work / "app"), "map 2 400000 10000 0 " + str(work / "copy")) +
+     "".join(sample(i, NAMES[i // 3], pid=2 if i % 3 else 1, chain=None) for i in range(30)))
+with screen("-i files.data") as s:
+    s.wait("rows")
+    s.keys("d")
+    check(head(s, "dso: copy"), "d: the file with the most samples", s.seen)
+    written = export_collapsed(s)
+    check(written and sum(int(x.split()[-1]) for x in written) == sum(100 + i for i in range(30) if i % 3) and all(x.startswith("other;") for x in written), "x in a file", written)
+    s.keys("q")
+with screen("-i files.data -d app") as s:
+    s.wait("rows")
+    written = export_collapsed(s)
+    check(written and sum(int(x.split()[-1]) for x in written) == sum(range(100, 130, 3)), "x with -d", written)
+    s.keys("q")
+
 # --- groups, control groups, wide characters ---
 
 with screen("-i group.data -s cgroup,comm,sym --no-children") as s:
@@ -386,6 +432,8 @@ with screen("-i group.data -s cgroup,comm,sym --no-children") as s:
     check(s.wait(lambda lines: cells(lines) == table), "0: by the first", s.seen)
     s.keys("c")
     check(head(s, "cgroup: " + table[0][2]) and cells(s.lines()) == [x for x in table if x[2] == table[0][2]], "c: rows of one control group", s.seen)
+    rows = [x.split(";")[-1].split() for x in export_collapsed(s)]
+    check(sorted(n for n, _ in rows) == sorted(x[4].split()[-1] for x in table if x[2] == table[0][2] and x[0] != "0.00%"), "x in a control group", [*rows, *map(str, table)])
     s.keys("q")
 
 # --- colours, terminals ---
