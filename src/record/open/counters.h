@@ -12,9 +12,10 @@
 #include "record/plan/event_list.h"
 #include "record/plan/kernel_probes.h"
 
-/** What events have counted that another took the place of. */
+/** What events have counted that another took the place of; of lost samples, how many are in files.
+ */
 struct rec_before {
-	uint64_t lost, count;
+	uint64_t lost, count, said;
 };
 
 /** One event of the session: its attr as it is opened, and a descriptor for each place. */
@@ -148,7 +149,7 @@ bool rec_counters_trace(const struct rec_counters *c);
 /** Switch the traces that write into the area of @p r off and on: after it was full. */
 void rec_counters_restart(const struct rec_counters *c, const struct rec_ring *r);
 
-/** Samples the kernel dropped, as each counter reports. Needs PERF_FORMAT_LOST. */
+/** Samples the kernel dropped since the start, as each counter reports. Needs PERF_FORMAT_LOST. */
 struct rec_lost {
 	uint64_t id, lost;
 };

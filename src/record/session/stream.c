@@ -200,6 +200,19 @@ enum clew_err rec_stream_open(struct rec_stream *s, struct rec_error *error)
 	return open_file(s, error);
 }
 
+/* What was lost since the file before said how many these were. */
+static bool take_lost(struct rec_counters *c, size_t counter, size_t place, struct rec_lost *ret)
+{
+	uint64_t *said = &c->list.data[counter].before[place].said, all;
+
+	if (!rec_counters_lost(c, counter, place, ret))
+		return false;
+	all = ret->lost;
+	ret->lost = all > *said ? all - *said : 0;
+	*said = all;
+	return ret->lost;
+}
+
 static enum clew_err write_lost(struct rec_stream *s)
 {
 	struct rec_sideband b;
@@ -210,7 +223,7 @@ static enum clew_err write_lost(struct rec_stream *s)
 		for (size_t place = 0; place < s->counters->nr_places; place++) {
 			struct rec_lost lost;
 
-			if (rec_counters_lost(s->counters, i, place, &lost) && lost.lost)
+			if (take_lost(s->counters, i, place, &lost))
 				rec_sideband_lost(&b, &lost);
 		}
 	}
