@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "cli/common/message.h"
 #include "cli/common/options.h"
 #include "cli/event_args.h"
+#include "record/count/count_default.h"
 #include "record/plan/rec_parse.h"
 
 enum { MIN_INTERVAL_MS = 1, MAX_MS = 1000000000, MAX_RUNS = 1000000 };
@@ -38,15 +40,6 @@ static int set_separator(void *to, const char *arg, bool is_negated)
 	return CLI_USAGE;
 }
 
-/* Each list is perf's for so many -d, beside those before it. */
-static const char *const default_events[] = {
-	"context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses",
-	"L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses",
-	"L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,"
-	"iTLB-load-misses",
-	"L1-dcache-prefetches,L1-dcache-prefetch-misses",
-};
-
 static bool has_tasks(const struct rec_options *o)
 {
 	return o->pids || o->tids || o->user;
@@ -59,13 +52,10 @@ static bool is_wide(const struct rec_options *o)
 
 static int add_default_events(struct stat_args *a)
 {
-	const char *clock = is_wide(&a->o) ? "cpu-clock" : "task-clock";
-	int status = event_args_add(&a->events, clock, false);
+	clew_auto(buf_done) struct buf text = {0};
 
-	for (size_t i = 0; i < sizeof(default_events) / sizeof(*default_events); i++)
-		if (status == CLI_OK && i <= a->detail)
-			status = event_args_add(&a->events, default_events[i], false);
-	return status;
+	count_default_events(NULL, is_wide(&a->o), a->detail, &text);
+	return event_args_add(&a->events, buf_cstr(&text), false);
 }
 
 static bool check_range(const char *option, uint64_t value, uint64_t least, uint64_t most)

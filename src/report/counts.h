@@ -37,6 +37,15 @@ enum count_kind {
 	COUNT_DTLB_MISSES,
 	COUNT_ITLB_LOADS,
 	COUNT_ITLB_MISSES,
+	COUNT_TOP_RETIRING, /* slots of a pipeline, as cores count them in one group */
+	COUNT_TOP_BAD_SPEC,
+	COUNT_TOP_FRONT,
+	COUNT_TOP_BACK,
+	COUNT_SLOTS, /* as older ones do, separately: all of them, */
+	COUNT_SLOTS_ISSUED,
+	COUNT_SLOTS_RETIRED,
+	COUNT_SLOTS_BUBBLES,  /* not delivered by the front end */
+	COUNT_SLOTS_RECOVERY, /* lost after a wrong speculation */
 };
 
 enum count_by { COUNT_BY_ALL, COUNT_BY_CPU, COUNT_BY_CORE, COUNT_BY_SOCKET, COUNT_BY_THREAD };
@@ -60,6 +69,8 @@ struct count_event {
 	enum count_kind kind;
 	uint64_t world;    /* user, kernel, guest: metrics are of events of the same */
 	bool is_supported; /* this machine has it */
+	double scale;      /* one count is so many of @unit; 0: 1. Cells are scaled */
+	const char *unit;  /* borrowed; NULL: none */
 };
 
 /** Of a part, what its kind has: cpu; socket, die, core; tid, comm. */
@@ -120,6 +131,10 @@ struct count_metric {
 
 /** @return false: it has none, as what it would relate to was not counted. */
 bool count_metric(const struct counts *c, uint32_t event, uint32_t part, struct count_metric *ret);
+
+/** Another line for the same event: stalled cycles per instruction. */
+bool count_metric_more(const struct counts *c, uint32_t event, uint32_t part,
+		       struct count_metric *ret);
 
 void counts_done(struct counts *c);
 

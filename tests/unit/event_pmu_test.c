@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* PMU events and tracepoints of a machine made of files: hybrid x86 cores, several uncore boxes,
  * Intel PT, and a tracefs with three events. */
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,9 @@ static void build(void)
 	put(PMU "uncore_imc_0/format/event", "config:0-7,32-39\n");
 	put(PMU "uncore_imc_0/format/split", "config2:4-7,0-3\n");
 	put(PMU "uncore_imc_0/events/clockticks", "event=0x0104\n");
+	put(PMU "uncore_imc_0/events/cas_read", "event=4\n");
+	put(PMU "uncore_imc_0/events/cas_read.scale", "6.103515625e-5\n");
+	put(PMU "uncore_imc_0/events/cas_read.unit", "MiB\n");
 	put(PMU "uncore_imc_1/type", "21\n");
 	put(PMU "uncore_imc_1/cpumask", "0\n");
 	put(PMU "uncore_imc_1/format/event", "config:0-7,32-39\n");
@@ -241,6 +245,24 @@ static void check_bads(void)
 	}
 }
 
+static void check_units(void)
+{
+	struct rec_event_list l = list();
+	struct rec_error error;
+
+	CHECK(rec_events_parse(&l, "uncore_imc_0/cas_read/,cas_read,uncore_imc_0/clockticks/",
+			       &error) == CLEW_OK &&
+		      l.events.nr == 3,
+	      "events with units");
+	for (size_t i = 0; i < l.events.nr && i < 2; i++)
+		CHECK(fabs(l.events.data[i].scale - 6.103515625e-5) < 1e-12 &&
+			      l.events.data[i].unit && !strcmp(l.events.data[i].unit, "MiB"),
+		      "%s: scale and unit", l.events.data[i].name);
+	CHECK(l.events.nr == 3 && !(l.events.data[2].scale > 0) && !l.events.data[2].unit,
+	      "clockticks has none");
+	rec_events_done(&l);
+}
+
 static void check_formats(void)
 {
 	static const struct {
@@ -347,6 +369,7 @@ int main(void)
 	build();
 	check_rows();
 	check_bads();
+	check_units();
 	check_formats();
 	check_filters();
 	check_aux_groups();

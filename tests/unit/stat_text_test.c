@@ -100,11 +100,23 @@ static void test_metrics(struct buf *out)
 			      end[-(long)n - 1] == ',',
 		      "%s: %s", events[i].name, events[i].want);
 		at = end + 1;
+		if (*at == ',') /* a second metric of the same event */
+			at = strchr(at, '\n') + 1;
 	}
 	CHECK(strstr(rows(out, &text_style, &c), " #    2.00  insn per cycle         \n"),
 	      "text of a ratio");
 	CHECK(strstr(rows(out, &text_style, &c), " #    2.50% of all branches        \n"),
 	      "text of a part");
+	CHECK(strstr(buf_cstr(out),
+		     "\n                                                         #    0.05  "
+		     "stalled cycles per insn\n"),
+	      "text of a second metric, below the first");
+	CHECK(strstr(rows(out, &comma_style, &c), "\n,,,,,0.05,stalled cycles per insn\n"),
+	      "fields");
+	CHECK(strstr(rows(out, &json_style, &c),
+		     "\n{\"metric-value\" : 0.050000, \"metric-unit\" : \"stalled cycles per "
+		     "insn\"}\n"),
+	      "JSON");
 	c.events[1].world = 1;
 	CHECK(!strstr(rows(out, &text_style, &c), "insn per cycle"),
 	      "instructions of all modes are not related to cycles of one");
@@ -211,6 +223,30 @@ static void test_parts(struct buf *out)
 	counts_done(&c);
 }
 
+/* What sysfs says of an event: so many of a unit. */
+static void test_units(struct buf *out)
+{
+	struct counts c;
+
+	make(&c, 2, 1);
+	set(&c, 0, "power/energy-pkg/", COUNT_OTHER, 1234.5);
+	c.events[0].scale = 2.3283064365386962890625e-10;
+	c.events[0].unit = "Joules";
+	set(&c, 1, "topdown-total-slots", COUNT_OTHER, 8);
+	c.events[1].scale = 4;
+	CHECK_STR(rows(out, &comma_style, &c),
+		  "1234.50,Joules,power/energy-pkg/,5000000,100.00,,\n"
+		  "8,,topdown-total-slots,5000000,100.00,,\n",
+		  "a unit, and decimals where counts are parts of it");
+	CHECK(!strncmp(rows(out, &(struct stat_style){STAT_TEXT, NULL, ",", false}, &c),
+		       "          1,234.50 Joules power/energy-pkg/ ", 43),
+	      "text");
+	CHECK(!strncmp(rows(out, &json_style, &c),
+		       "{\"counter-value\" : \"1234.500000\", \"unit\" : \"Joules\", ", 53),
+	      "JSON");
+	counts_done(&c);
+}
+
 static void test_interval(struct buf *out)
 {
 	const struct stat_style style = {STAT_TEXT, NULL, "", true};
@@ -246,6 +282,7 @@ int main(void)
 	test_runs(&out);
 	test_times(&out);
 	test_parts(&out);
+	test_units(&out);
 	test_interval(&out);
 	buf_done(&out);
 	return tap_done();

@@ -31,31 +31,54 @@ static void put_value(struct buf *out, const struct stat_row *r)
 {
 	if (!r->is_counted)
 		buf_str(out, stat_missing(r));
-	else if (r->event->kind == COUNT_CLOCK)
-		buf_printf(out, "%.2f", r->cell->value.mean / 1e6);
 	else
-		buf_printf(out, "%.0f", r->cell->value.mean);
+		buf_printf(out, "%.*f", stat_decimals(r), stat_value(r));
+}
+
+static void put_begin(struct buf *out, const struct stat_style *style, const struct stat_row *r)
+{
+	if (style->is_interval) {
+		stat_put_seconds(out, r->counts->at_ns, 6);
+		buf_str(out, style->separator);
+	}
+	put_part(out, style->separator, r->counts->by, r->part);
+}
+
+static void put_metric(struct buf *out, const char *sep, const struct count_metric *m)
+{
+	if (m)
+		buf_printf(out, "%.*f", (int)m->decimals, m->value);
+	buf_printf(out, "%s%s\n", sep, m ? m->unit : "");
+}
+
+/* The fields of the count are empty. */
+static void put_more(struct buf *out, const struct stat_style *style, const struct stat_row *r)
+{
+	int nr = r->counts->nr_runs > 1 ? 6 : 5;
+
+	put_begin(out, style, r);
+	for (int i = 0; i < nr; i++)
+		buf_str(out, style->separator);
+	put_metric(out, style->separator, &r->more);
 }
 
 void stat_put_fields(struct buf *out, const struct stat_style *style, const struct stat_row *r)
 {
 	const char *sep = style->separator;
 
-	if (style->is_interval) {
-		stat_put_seconds(out, r->counts->at_ns, 6);
-		buf_str(out, sep);
-	}
-	put_part(out, sep, r->counts->by, r->part);
+	put_begin(out, style, r);
 	put_value(out, r);
-	buf_printf(out, "%s%s%s", sep, stat_unit(r), sep);
+	buf_str(out, sep);
+	escape_str(out, stat_unit(r));
+	buf_str(out, sep);
 	escape_str(out, r->event->name);
 	if (r->counts->nr_runs > 1)
 		buf_printf(out, "%s%.2f%%", sep, count_stats_percent(&r->cell->value));
 	buf_printf(out, "%s%.0f%s%.2f%s", sep, r->cell->running_ns.mean, sep,
 		   stat_running_percent(r->cell), sep);
-	if (r->has_metric)
-		buf_printf(out, "%.*f", (int)r->metric.decimals, r->metric.value);
-	buf_printf(out, "%s%s\n", sep, r->has_metric ? r->metric.unit : "");
+	put_metric(out, sep, r->has_metric ? &r->metric : NULL);
+	if (r->has_more)
+		put_more(out, style, r);
 }
 
 /* perf puts blanks around ':' and after ','. */
@@ -97,15 +120,14 @@ static void put_json_part(struct buf *out, enum count_by by, const struct count_
 
 static void put_json_value(struct buf *out, const struct stat_row *r)
 {
-	double scale = r->event->kind == COUNT_CLOCK ? 1e6 : 1;
-
 	if (r->is_counted)
-		buf_printf(out, "\"counter-value\" : \"%f\", ", r->cell->value.mean / scale);
+		buf_printf(out, "\"counter-value\" : \"%f\", ", stat_value(r));
 	else
 		buf_printf(out, "\"counter-value\" : \"%s\", ", stat_missing(r));
 }
 
-void stat_put_json(struct buf *out, const struct stat_style *style, const struct stat_row *r)
+static void put_json_begin(struct buf *out, const struct stat_style *style,
+			   const struct stat_row *r)
 {
 	buf_char(out, '{');
 	if (style->is_interval) {
@@ -114,6 +136,17 @@ void stat_put_json(struct buf *out, const struct stat_style *style, const struct
 		buf_str(out, ", ");
 	}
 	put_json_part(out, r->counts->by, r->part);
+}
+
+static void put_json_metric(struct buf *out, const struct count_metric *m)
+{
+	buf_printf(out, "\"metric-value\" : %f, \"metric-unit\" : \"%s\"}\n", m ? m->value : 0.0,
+		   m ? m->unit : "");
+}
+
+void stat_put_json(struct buf *out, const struct stat_style *style, const struct stat_row *r)
+{
+	put_json_begin(out, style, r);
 	put_json_value(out, r);
 	put_string(out, "unit", stat_unit(r));
 	put_string(out, "event", r->event->name);
@@ -121,6 +154,9 @@ void stat_put_json(struct buf *out, const struct stat_style *style, const struct
 		buf_printf(out, "\"variance\" : %.2f, ", count_stats_percent(&r->cell->value));
 	buf_printf(out, "\"event-runtime\" : %.0f, \"pcnt-running\" : %.2f, ",
 		   r->cell->running_ns.mean, stat_running_percent(r->cell));
-	buf_printf(out, "\"metric-value\" : %f, \"metric-unit\" : \"%s\"}\n",
-		   r->has_metric ? r->metric.value : 0.0, r->has_metric ? r->metric.unit : "");
+	put_json_metric(out, r->has_metric ? &r->metric : NULL);
+	if (!r->has_more)
+		return;
+	put_json_begin(out, style, r);
+	put_json_metric(out, &r->more);
 }

@@ -10,8 +10,8 @@ struct stat_row {
 	const struct count_event *event;
 	const struct count_part *part;
 	const struct count_cell *cell;
-	struct count_metric metric;
-	bool is_counted, has_metric;
+	struct count_metric metric, more; /* in a separate line */
+	bool is_counted, has_metric, has_more;
 };
 
 /** Why there is no count: "<not supported>". */
@@ -22,7 +22,21 @@ static inline const char *stat_missing(const struct stat_row *r)
 
 static inline const char *stat_unit(const struct stat_row *r)
 {
-	return r->event->kind == COUNT_CLOCK ? "msec" : "";
+	return r->event->kind == COUNT_CLOCK ? "msec" : r->event->unit ? r->event->unit : "";
+}
+
+/** Clocks are counted in ns and shown in ms. */
+static inline double stat_value(const struct stat_row *r)
+{
+	return r->event->kind == COUNT_CLOCK ? r->cell->value.mean / 1e6 : r->cell->value.mean;
+}
+
+/** Decimals of the value: a count that stands for parts of a unit has some. */
+static inline int stat_decimals(const struct stat_row *r)
+{
+	double scale = r->event->scale;
+
+	return r->event->kind == COUNT_CLOCK || scale > (double)(uint64_t)scale ? 2 : 0;
 }
 
 /** Of the time it was enabled; 100 where it never was. */

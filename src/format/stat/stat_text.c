@@ -9,6 +9,7 @@
 
 enum {
 	VALUE_WIDTH = 18,
+	UNIT_OF_VALUE_WIDTH = 4,
 	NAME_WIDTH = 32,   /* of what was counted */
 	ABSENT_WIDTH = 25, /* of what was not */
 	METRIC_WIDTH = 35, /* " # " with the number and the unit */
@@ -82,32 +83,23 @@ static void put_part(struct buf *out, enum count_by by, const struct count_part 
 	}
 }
 
-/* "1,234,567" */
-static void put_grouped(struct buf *out, double value, const char *thousands)
+/* "1,234,567", "1,234.56" */
+static void put_grouped(struct buf *out, double value, int decimals, const char *thousands)
 {
 	char digits[400];
 	struct buf text = {0};
-	size_t nr = (size_t)snprintf(digits, sizeof(digits), "%.0f", value);
+	size_t nr, all = (size_t)snprintf(digits, sizeof(digits), "%.*f", decimals, value);
 
+	nr = decimals ? all - (size_t)decimals - 1 : all;
 	for (size_t i = 0; i < nr; i++) {
 		buf_char(&text, digits[i]);
 		if ((nr - i - 1) % 3 == 0 && i + 1 < nr)
 			buf_str(&text, thousands);
 	}
+	buf_add(&text, digits + nr, all - nr);
 	buf_field(out, buf_cstr(&text), VALUE_WIDTH);
 	out->is_failed |= text.is_failed;
 	buf_done(&text);
-}
-
-static void put_value(struct buf *out, const struct stat_style *style, const struct stat_row *r)
-{
-	if (!r->is_counted)
-		buf_field(out, stat_missing(r), VALUE_WIDTH);
-	else if (r->event->kind == COUNT_CLOCK)
-		buf_printf(out, "%*.2f", VALUE_WIDTH, r->cell->value.mean / 1e6);
-	else
-		put_grouped(out, r->cell->value.mean, style->thousands);
-	buf_printf(out, " %-4s ", stat_unit(r));
 }
 
 static void put_name(struct buf *out, const char *name, size_t width)
@@ -119,15 +111,29 @@ static void put_name(struct buf *out, const char *name, size_t width)
 		buf_fill(out, ' ', width - (out->nr - from));
 }
 
-static void put_metric(struct buf *out, const struct stat_row *r)
+static void put_value(struct buf *out, const struct stat_style *style, const struct stat_row *r)
 {
-	const struct count_metric *m = &r->metric;
+	if (!r->is_counted)
+		buf_field(out, stat_missing(r), VALUE_WIDTH);
+	else if (r->event->kind == COUNT_CLOCK)
+		buf_printf(out, "%*.2f", VALUE_WIDTH, stat_value(r));
+	else
+		put_grouped(out, stat_value(r), stat_decimals(r), style->thousands);
+	buf_char(out, ' ');
+	put_name(out, stat_unit(r), UNIT_OF_VALUE_WIDTH);
+	buf_char(out, ' ');
+}
+
+/* @p m: NULL: there is none. */
+static void put_metric(struct buf *out, const struct count_metric *m)
+{
 	size_t from = out->nr;
 
-	if (r->has_metric) {
+	if (m) {
 		buf_printf(out, " # %*.*f%s", (int)m->width, (int)m->decimals, m->value,
 			   m->is_percent ? "%" : " ");
-		if (m->width < 8) /* perf has one blank more where the number is shorter */
+		if (m->width < 8 ||
+		    m->is_percent) /* as perf: numbers are one column, then a blank */
 			buf_char(out, ' ');
 		buf_field(out, m->unit, -UNIT_WIDTH);
 	}
@@ -135,24 +141,39 @@ static void put_metric(struct buf *out, const struct stat_row *r)
 		buf_fill(out, ' ', METRIC_WIDTH - (out->nr - from));
 }
 
-static void put_row(struct buf *out, const struct stat_style *style, const struct stat_row *r)
+static void put_begin(struct buf *out, const struct stat_style *style, const struct stat_row *r)
 {
-	double percent = count_stats_percent(&r->cell->value);
-	double running = stat_running_percent(r->cell);
-
 	if (style->is_interval) {
 		stat_put_seconds(out, r->counts->at_ns, 6);
 		buf_char(out, ' ');
 	}
 	put_part(out, r->counts->by, r->part);
+}
+
+static void put_more(struct buf *out, const struct stat_style *style, const struct stat_row *r)
+{
+	put_begin(out, style, r);
+	buf_fill(out, ' ', VALUE_WIDTH + UNIT_OF_VALUE_WIDTH + 2 + NAME_WIDTH);
+	put_metric(out, &r->more);
+	buf_char(out, '\n');
+}
+
+static void put_row(struct buf *out, const struct stat_style *style, const struct stat_row *r)
+{
+	double percent = count_stats_percent(&r->cell->value);
+	double running = stat_running_percent(r->cell);
+
+	put_begin(out, style, r);
 	put_value(out, style, r);
 	put_name(out, r->event->name, r->is_counted ? NAME_WIDTH : ABSENT_WIDTH);
-	put_metric(out, r);
+	put_metric(out, r->has_metric ? &r->metric : NULL);
 	if (r->is_counted && percent > 0)
 		buf_printf(out, "  ( +-%6.2f%% )", percent);
 	if (r->is_counted && r->cell->running_ns.mean < r->cell->enabled_ns.mean)
 		buf_printf(out, "  (%.2f%%)", running);
 	buf_char(out, '\n');
+	if (r->has_more)
+		put_more(out, style, r);
 }
 
 static void put_cell(struct buf *out, const struct stat_style *style, const struct counts *c,
@@ -165,6 +186,7 @@ static void put_cell(struct buf *out, const struct stat_style *style, const stru
 
 	r.is_counted = r.event->is_supported && count_is_counted(r.cell);
 	r.has_metric = count_metric(c, event, part, &r.metric);
+	r.has_more = count_metric_more(c, event, part, &r.more);
 	switch (style->form) {
 	case STAT_TEXT:
 		put_row(out, style, &r);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/count/count_kind.h"
 
+#include <string.h>
+
 #define READ(cache, is_miss) (PERF_COUNT_HW_CACHE_##cache | (uint64_t)(is_miss) << 16)
 
 /* clang-format off */
@@ -30,9 +32,37 @@ static const struct {
 	{PERF_TYPE_HW_CACHE, READ(ITLB, false), COUNT_ITLB_LOADS},
 	{PERF_TYPE_HW_CACHE, READ(ITLB, true), COUNT_ITLB_MISSES},
 };
+
+/* Events of sysfs, by name, as their numbers differ from core to core. */
+static const struct {
+	const char *name;
+	enum count_kind kind;
+} named[] = {
+	{"topdown-retiring", COUNT_TOP_RETIRING},
+	{"topdown-bad-spec", COUNT_TOP_BAD_SPEC},
+	{"topdown-fe-bound", COUNT_TOP_FRONT},
+	{"topdown-be-bound", COUNT_TOP_BACK},
+	{"topdown-total-slots", COUNT_SLOTS},
+	{"topdown-slots-issued", COUNT_SLOTS_ISSUED},
+	{"topdown-slots-retired", COUNT_SLOTS_RETIRED},
+	{"topdown-fetch-bubbles", COUNT_SLOTS_BUBBLES},
+	{"topdown-recovery-bubbles", COUNT_SLOTS_RECOVERY},
+};
 /* clang-format on */
 
-enum count_kind count_kind_of(const struct perf_attr *a)
+/* "topdown-retiring:u", "cpu_core/topdown-retiring/" */
+static enum count_kind kind_of_name(const char *name)
+{
+	const char *at = strstr(name, "topdown-");
+	size_t len = at ? strcspn(at, "/:,") : 0;
+
+	for (size_t i = 0; at && i < sizeof(named) / sizeof(*named); i++)
+		if (strlen(named[i].name) == len && !memcmp(at, named[i].name, len))
+			return named[i].kind;
+	return COUNT_OTHER;
+}
+
+enum count_kind count_kind_of(const struct perf_attr *a, const char *name)
 {
 	/* The upper half names the PMU where there are several kinds of cores. */
 	uint64_t config = a->type == PERF_TYPE_SOFTWARE ? a->config : (uint32_t)a->config;
@@ -40,5 +70,5 @@ enum count_kind count_kind_of(const struct perf_attr *a)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i].type == a->type && kinds[i].config == config)
 			return kinds[i].kind;
-	return COUNT_OTHER;
+	return kind_of_name(name);
 }

@@ -6,6 +6,6 @@
 #include "report/counts.h"
 
 /** What the event counts, as far as metrics know it. */
-enum count_kind count_kind_of(const struct perf_attr *attr);
+enum count_kind count_kind_of(const struct perf_attr *attr, const char *name);
 
 #endif

@@ -84,15 +84,17 @@ static uint32_t sort_parts(const struct count_part *all, size_t nr_places, struc
 }
 
 /* Events of one world relate to each other: the same modes, and the same kind of cores, which the
- * upper half of a generic event's config names. */
+ * upper half of a generic event's config names, and the type of a PMU's own. */
 static uint64_t world_of(const struct perf_attr *a)
 {
 	const uint64_t modes = PERF_ATTR_EXCLUDE_USER | PERF_ATTR_EXCLUDE_KERNEL |
 			       PERF_ATTR_EXCLUDE_HV | PERF_ATTR_EXCLUDE_HOST |
 			       PERF_ATTR_EXCLUDE_GUEST;
 	bool is_generic = a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE;
+	bool is_pmu = a->type >= PERF_TYPE_RAW;
 
-	return (a->flags & modes) | (is_generic ? a->config >> 32 << 32 : 0);
+	return (a->flags & modes) | (is_generic ? a->config >> 32 << 32 : 0) |
+	       (is_pmu ? (uint64_t)a->type << 32 : 0);
 }
 
 static void set_events(const struct rec_counters *c, struct counts *ret)
@@ -102,9 +104,14 @@ static void set_events(const struct rec_counters *c, struct counts *ret)
 
 		ret->events[i] = (struct count_event){
 			.name = arena_strndup(&ret->memory, e->name, strlen(e->name)),
-			.kind = count_kind_of(&e->attr),
+			.kind = count_kind_of(&e->attr, e->name),
 			.world = world_of(&e->attr),
 			.is_supported = !e->refused,
+			.scale = e->event ? e->event->scale : 0,
+			.unit = e->event && e->event->unit
+				      ? arena_strndup(&ret->memory, e->event->unit,
+						      strlen(e->event->unit))
+				      : NULL,
 		};
 	}
 }

@@ -156,7 +156,9 @@ static void add_event(struct run *r, uint32_t event)
 {
 	size_t nr_places = r->counters.nr_places;
 	uint32_t nr_parts = r->counts->nr_parts;
+	double scale = r->counts->events[event].scale;
 
+	scale = scale > 0 ? scale : 1;
 	memset(r->sums, 0, nr_parts * sizeof(*r->sums));
 	for (size_t i = 0; i < nr_places; i++) {
 		struct rec_count n = since(r, event * nr_places + i);
@@ -169,7 +171,7 @@ static void add_event(struct run *r, uint32_t event)
 	for (uint32_t part = 0; part < nr_parts; part++) {
 		const struct part_sum *s = &r->sums[part];
 
-		counts_add(r->counts, event, part, s->value, s->enabled_ns, s->running_ns);
+		counts_add(r->counts, event, part, s->value * scale, s->enabled_ns, s->running_ns);
 	}
 }
 

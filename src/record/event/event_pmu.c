@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "os/dir.h"
@@ -86,6 +88,33 @@ static void apply_event(const struct os_pmu *pmu, const char *terms, struct rec_
 	}
 }
 
+/* "NAME.scale" and "NAME.unit", where there are such files. */
+static enum clew_err set_unit(struct event_parse *p, const struct os_pmu *pmu, const char *name,
+			      struct rec_event *e)
+{
+	char path[256], text[64], *end;
+	double scale;
+
+	if ((size_t)snprintf(path, sizeof(path), "events/%s.scale", name) < sizeof(path) &&
+	    os_pmu_text(pmu, path, text, sizeof(text))) {
+		scale = strtod(text, &end);
+		if (end != text && isfinite(scale) && scale > 0)
+			e->scale = scale;
+	}
+	if ((size_t)snprintf(path, sizeof(path), "events/%s.unit", name) >= sizeof(path) ||
+	    !os_pmu_text(pmu, path, text, sizeof(text)))
+		return CLEW_OK;
+	e->unit = event_copy(p, text, strcspn(text, "\n"));
+	return e->unit ? CLEW_OK : event_no_memory(p);
+}
+
+static enum clew_err set_named(struct event_parse *p, const struct os_pmu *pmu,
+			       const struct os_pmu_event *named, struct rec_event *e)
+{
+	apply_event(pmu, named->terms, e);
+	return set_unit(p, pmu, named->name, e);
+}
+
 static size_t nr_core_pmus(struct os_pmus *pmus)
 {
 	size_t nr = 0;
@@ -159,10 +188,8 @@ static enum clew_err apply(struct event_parse *p, const struct os_pmu *pmu, stru
 
 	if (f)
 		return set_format(p, f, name, value);
-	if (e) {
-		apply_event(pmu, e->terms, &p->list->events.data[p->first_here]);
-		return CLEW_OK;
-	}
+	if (e)
+		return set_named(p, pmu, e, &p->list->events.data[p->first_here]);
 	if (name.n > 1 && *name.s == '@' && !value.s)
 		return set_sink(p, pmu, name);
 	err = event_apply_term(p, name, value, true);
@@ -323,7 +350,8 @@ enum clew_err event_parse_pmu_alias(struct event_parse *p, struct event_word nam
 		e = add_of_pmu(p, pmu);
 		if (!e)
 			return event_no_memory(p);
-		apply_event(pmu, found->terms, e);
+		if (set_named(p, pmu, found, e) != CLEW_OK)
+			return CLEW_NO_MEMORY;
 	}
 	return p->list->events.nr > first ? CLEW_OK : CLEW_NOT_FOUND;
 }

@@ -53,6 +53,8 @@ struct rec_event {
 	uint64_t per_cpu_config;             /* bits of attr.config that are on by default, for
 						rings that several threads write into */
 	bool takes_snapshot;                 /* each occurrence asks for a snapshot of the traces */
+	double scale;                        /* what one count stands for, as sysfs says; 0: 1 */
+	const char *unit;                    /* of that: "Joules"; NULL: none */
 	const char *cpus; /* the PMU's cpumask or cpus file, such as "0" or "0-3"; NULL: any CPU */
 	const char *probe_path,
 		*probe_symbol; /* uprobe file / kprobe function: the one that is
