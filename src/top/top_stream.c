@@ -188,10 +188,11 @@ static void wait_until_due(struct top_stream *s, uint64_t now)
 {
 	uint64_t until = s->early_at_ns ? s->early_at_ns : s->mark_at_ns;
 
-	if (until > now)
-		os_lock_wait_ms(s->lock, (unsigned int)((until - now) / NS_PER_MS) + 1);
-	else
+	if (!until)
 		os_lock_wait(s->lock);
+	else if (until > now)
+		os_lock_wait_ms(s->lock, (unsigned int)((until - now) / NS_PER_MS) + 1);
+	/* Else it has become due since that was asked: ask again. */
 }
 
 static void ask_when_due(struct top_stream *s)

@@ -117,7 +117,7 @@ static void marks(void)
 	struct recorder r = {.lock = os_lock_new()};
 	struct perf_event_header h = {0};
 	struct os_thread *t;
-	uint64_t before;
+	uint64_t before, nr = 0;
 	char piece[64];
 
 	r.stream = top_stream_new(LIMIT, wake, &r);
@@ -132,6 +132,11 @@ static void marks(void)
 			      os_clock_ns() >= before + 20000000,
 		      "a mark, when it is due, though nothing else comes");
 	}
+	for (uint64_t i = 0; i < 2000; i++) {
+		top_stream_mark_at(r.stream, os_clock_ns() + i * 5);
+		nr += top_stream_read(r.stream, &h, sizeof(h)) == sizeof(h);
+	}
+	CHECK_EQ(nr, 2000, "marks that become due while the reader is about to wait");
 	os_lock(r.lock);
 	r.is_ended = true;
 	os_lock_wake_all(r.lock);
