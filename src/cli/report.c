@@ -1,42 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/text_columns.h"
 #include "cli/commands.h"
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
 #include "cli/common/terminal_text.h"
 #include "cli/report_branches.h"
-#include "cli/report_events.h"
-#include "cli/report_page.h"
-#include "cli/tui_report.h"
-#include "format/report/ops_text.h"
-#include "format/report/report_json.h"
-#include "format/report/report_text.h"
-#include "format/report/stats_text.h"
+#include "cli/report_run.h"
 #include "os/terminal.h"
 #include "rows/report_feed.h"
-
-/** One run of the command. */
-struct report_run {
-	struct report_args args;
-	struct analyze *analyze; /* NULL: of a snapshot */
-	struct report_feed *feed;
-	struct ana_summary summary;
-	struct clew_sink out;
-	struct clew_diag diag, out_diag;
-	struct report_json json;
-	struct report_page page; /* --html */
-	struct tui_report *tui;  /* --tui; borrowed */
-	struct buf notes;        /* messages of it that wait */
-	bool is_written;         /* also of a damaged recording, if it has samples */
-	size_t nr_rows;          /* shown in all tables */
-	bool has_warned;
-	int refused; /* the exit status if the input lacks what was requested */
-};
 
 /* The options that the analysis needs for the request. */
 static void set_wishes(struct report_run *r)
@@ -64,209 +38,6 @@ static void set_wishes(struct report_run *r)
 	o->wants_outcomes = a->output == REPORT_STATS || a->output == REPORT_JSON;
 	if (!a->has_children && a->text.style == REPORT_GRAPH_NONE && a->output == REPORT_TABLE)
 		o->no_chains = true;
-}
-
-static enum clew_err write_tables(struct report_run *r)
-{
-	enum clew_err err = CLEW_OK;
-
-	for (size_t i = 0; i < report_feed_nr_events(r->feed) && err == CLEW_OK; i++) {
-		struct report_table table;
-
-		if (!report_has_table(&r->args, r->feed, i))
-			continue;
-		err = report_make_table(&r->args, r->feed, i, &table);
-		if (err != CLEW_OK)
-			return err;
-		r->nr_rows += table.nr_shown;
-		err = r->args.output == REPORT_JSON
-			    ? report_json_table(&r->json, &table)
-			    : report_text_table(r->feed, &table, &r->args.text, &r->out);
-		report_table_done(&table);
-	}
-	return err;
-}
-
-static enum clew_err write_whole(struct report_run *r, struct buf *b)
-{
-	enum clew_err err = b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
-
-	if (err == CLEW_OK && b->nr)
-		err = r->out.write(r->out.ctx, b->data, b->nr);
-	buf_done(b);
-	return err;
-}
-
-static enum clew_err write_buf(struct report_run *r, struct buf *b)
-{
-	text_fold(b, 0, r->args.text.columns);
-	return write_whole(r, b);
-}
-
-static enum clew_err write_stats(struct report_run *r)
-{
-	struct buf b = {0};
-
-	stats_text(&b, perf_file_counts(analyze_file(r->analyze)), r->feed, &r->summary);
-	cli_itrace_stats(&r->args.itrace, r->analyze, &b);
-	return write_buf(r, &b);
-}
-
-static enum clew_err write_table_report(struct report_run *r)
-{
-	const struct ana_summary *s = &r->summary;
-	struct buf b = {0};
-	enum clew_err err;
-
-	buf_printf(&b, "# Total Lost Samples: %llu\n#\n", (unsigned long long)s->nr_lost);
-	err = write_buf(r, &b);
-	if (err == CLEW_OK)
-		err = write_tables(r);
-	if (err != CLEW_OK)
-		return err;
-	report_gaps_text(&b, s);
-	if (r->args.in.verbose && r->analyze)
-		report_symbol_files_text(&b, analyze_dsos(r->analyze));
-	return write_buf(r, &b);
-}
-
-static enum clew_err write_json(struct report_run *r)
-{
-	enum clew_err err;
-
-	r->json = (struct report_json){.feed = r->feed, .sink = &r->out};
-	err = report_json_begin(&r->json, &r->summary);
-	if (err == CLEW_OK)
-		err = write_tables(r);
-	if (err == CLEW_OK)
-		err = report_json_end(&r->json);
-	report_json_done(&r->json);
-	return err;
-}
-
-static enum clew_err write_folded(struct report_run *r)
-{
-	enum clew_err err = CLEW_OK;
-
-	for (size_t i = 0; i < report_feed_nr_events(r->feed) && err == CLEW_OK; i++)
-		err = report_text_folded(r->feed, i, r->args.by_period, &r->out);
-	return err;
-}
-
-/* --mem and --branch */
-static enum clew_err write_ops(struct report_run *r)
-{
-	const struct report_args *a = &r->args;
-	struct buf b = {0};
-
-	r->nr_rows = report_feed_ops(r->feed)->rows.nr;
-	if (a->output == REPORT_JSON) {
-		ops_json(&b, r->feed, a->feed.ops, &r->summary);
-		return write_whole(r, &b);
-	}
-	if (a->is_memory)
-		ops_memory_text(&b, r->feed, a->table.min_share, a->text.separator);
-	else
-		ops_branches_text(&b, r->feed, a->table.min_share, a->text.separator);
-	if (r->nr_rows)
-		report_gaps_text(&b, &r->summary);
-	return write_whole(r, &b);
-}
-
-static bool has_row_filter(const struct report_args *a)
-{
-	bool has_table = a->output == REPORT_TABLE || a->output == REPORT_JSON;
-
-	return has_table && (a->feed.symbol_part || a->feed.symbols || a->feed.dsos);
-}
-
-/* With --max-stack the user knows. */
-static void report_deep(const struct report_run *r)
-{
-	uint64_t nr = 0, nr_frames = 0;
-
-	for (size_t i = 0; i < report_feed_nr_events(r->feed); i++) {
-		nr += report_feed_event(r->feed, i)->nr_deep;
-		nr_frames += report_feed_event(r->feed, i)->nr_deep_frames;
-	}
-	if (nr && !r->args.has_max_stack)
-		cli_note("%s: %llu samples have more than %u frames in their call chains: %llu "
-			 "more frames are not shown; --max-stack N takes N",
-			 r->args.in.path, (unsigned long long)nr, r->args.feed.max_stack,
-			 (unsigned long long)nr_frames);
-}
-
-static void warn_no_ops(const struct report_run *r)
-{
-	if (r->args.is_memory)
-		cli_warn("%s: no sample says where its data came from: 'clew record -e "
-			 "arm_spe//' or 'perf mem record' records that",
-			 r->args.in.path);
-	else
-		cli_warn("%s has no sampled branches of SPE: -b counts those of branch stacks",
-			 r->args.in.path);
-}
-
-static void warn(struct report_run *r)
-{
-	const struct ana_summary *s = &r->summary;
-
-	cli_input_warn_end(&r->args.in, s);
-	if (s->nr_samples && !r->nr_rows && has_row_filter(&r->args))
-		cli_warn("no function or file of the recording has %s%s%s",
-			 r->args.feed.symbol_part ? "'" : "those names",
-			 r->args.feed.symbol_part ? r->args.feed.symbol_part : "",
-			 r->args.feed.symbol_part ? "' in its name" : "");
-	if (!s->nr_filtered && r->args.feed.ops && !report_feed_ops(r->feed)->all.nr &&
-	    !has_row_filter(&r->args))
-		warn_no_ops(r); /* events of other operations are not even made */
-	else if (!s->nr_samples && !s->nr_filtered)
-		cli_warn("%s holds no samples", r->args.in.path);
-	else if (!s->nr_samples)
-		cli_warn("the filters leave none of the %llu samples",
-			 (unsigned long long)s->nr_filtered);
-	cli_input_warn(&r->args.in, s);
-	report_deep(r);
-	report_branches_note_skipped(&r->args, r->feed);
-	cli_itrace_report(&r->args.itrace, r->args.in.path, false);
-	r->has_warned = true;
-}
-
-/* --tui: notes come first, as they are shown there. */
-static enum clew_err browse(struct report_run *r, const struct clew_diag *damage)
-{
-	const struct tui_report_input in = {.args = &r->args,
-					    .feed = r->feed,
-					    .analyze = r->analyze,
-					    .summary = &r->summary,
-					    .notes = &r->notes};
-
-	if (damage->code == CLEW_OK)
-		warn(r);
-	r->refused = tui_report_browse(r->tui, &in);
-	return r->refused == CLI_OK ? CLEW_OK : CLEW_INVALID;
-}
-
-/* @p damage: where the file could not be read on. */
-static enum clew_err write_output(struct report_run *r, const struct clew_diag *damage)
-{
-	if (r->args.feed.ops)
-		return write_ops(r);
-	switch (r->args.output) {
-	case REPORT_STATS:
-		return write_stats(r);
-	case REPORT_FOLDED:
-		return write_folded(r);
-	case REPORT_JSON:
-		return write_json(r);
-	case REPORT_HTML:
-		return report_page_write(&r->page, &r->args, &r->summary, damage);
-	case REPORT_TUI:
-		return browse(r, damage);
-	case REPORT_TABLE:
-		break;
-	}
-	return write_table_report(r);
 }
 
 /* For `clew diff --html`, which compares events by it, and files. */
@@ -311,7 +82,7 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 	if (err == CLEW_OK && r->page.diff)
 		err = take_diff(r);
 	if (err == CLEW_OK && (!*ret_is_damaged || r->summary.nr_samples))
-		err = write_output(r, &damage);
+		err = report_write_output(r, &damage);
 	r->is_written = err == CLEW_OK && r->summary.nr_samples;
 	if (err != CLEW_OK && err != CLEW_STOPPED)
 		r->diag = (struct clew_diag){.code = err};
@@ -380,7 +151,7 @@ static int report(struct report_run *r)
 	if (err != CLEW_OK)
 		return cli_input_fail(&r->args.in, &r->diag);
 	if (!is_damaged && !r->has_warned)
-		warn(r);
+		report_warn(r);
 	return is_damaged ? CLI_FAILED : CLI_OK;
 }
 
