@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
+#include "cli/common/progress.h"
 #include "cli/common/terminal_text.h"
 #include "cli/event_args.h"
 #include "cli/top_args.h"
@@ -155,7 +156,9 @@ static int record(struct top_run *r, const struct rec_ui *ui)
 		cli_error("cannot start a thread");
 		return CLI_FAILED;
 	}
+	cli_progress_begin("setting up", 0);
 	err = rec_session_run(&r->args.o, &r->args.events, ui, &result, &error);
+	cli_progress_end();
 	if (err != CLEW_OK)
 		top_stop(r->top);
 	if (err != CLEW_OK || result.signal)
@@ -168,9 +171,17 @@ static int record(struct top_run *r, const struct rec_ui *ui)
 	return err == CLEW_OK ? status_of(r, &result, &diag) : fail_session(&error, &result);
 }
 
+/* Before anything is drawn. */
+static void end_progress(void *ctx)
+{
+	(void)ctx;
+	cli_progress_end();
+}
+
 static int run(struct top_run *r)
 {
-	const struct rec_ui ui = {.say = say, .ctx = r};
+	const struct rec_ui ui = {
+		.say = say, .steps = cli_progress(), .ready = end_progress, .ctx = r};
 	struct rec_options *o = &r->args.o;
 	struct rec_error error;
 	int err, status = CLI_FAILED;

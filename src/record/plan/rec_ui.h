@@ -21,7 +21,8 @@ enum rec_level { REC_NOTE, REC_WARNING };
 struct rec_ui {
 	void (*say)(void *ctx, enum rec_level level, const char *text);
 	void (*progress)(void *ctx, const struct rec_progress *p); /* about twice a second */
-	struct progress *steps; /* of the work before and after recording; borrowed */
+	struct progress *steps;   /* of the work before and after recording; borrowed */
+	void (*ready)(void *ctx); /* once, in the caller's thread: that before it is done */
 	/** A plain file is complete; @p is_deferred: some of its user stacks are in separate
 	 * records. */
 	void (*wrote)(void *ctx, const char *path, bool is_deferred);

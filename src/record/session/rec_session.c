@@ -220,6 +220,8 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 	if (err == CLEW_OK)
 		err = rec_stream_open(&s->stream, error);
 	progress_begin(s->ui->steps, NULL, 0);
+	if (s->ui->ready)
+		s->ui->ready(s->ui->ctx);
 	if (err == CLEW_OK)
 		err = start_sources(s, error);
 	if (err == CLEW_OK)
