@@ -78,7 +78,8 @@ static bool save(struct tui_top *t, const char *path)
 	enum clew_err err;
 
 	if (!top_save(t->in.top, &records)) {
-		tui_browser_say(t->browser, "nothing was recorded in the last seconds");
+		tui_browser_say(t->browser,
+				"nothing of the last seconds is kept: see --max-memory");
 		return false;
 	}
 	in.data = (const uint8_t *)records.data;

@@ -7,6 +7,8 @@
 #include "os/ptrace.h"
 #include "top/top_impl.h"
 
+#define SAVED_NS (TOP_SAVED_SECONDS * 1000000000ull)
+
 static void wake(void *ctx)
 {
 	top_send(ctx, "ping\n");
@@ -32,7 +34,7 @@ struct top *top_new(const struct top_opts *opts, int *ret_errno)
 	t->lock = os_lock_new();
 	t->stream = top_stream_new(top_stream_bytes(opts), wake, t);
 	if (t->stream && opts->keeps_history)
-		top_stream_keep(t->stream, top_stream_bytes(opts));
+		top_stream_keep(t->stream, top_stream_bytes(opts), SAVED_NS);
 	err = os_pipe(&t->control_read, &t->control_write);
 	if (t->lock && t->stream && !err) {
 		snprintf(t->control, sizeof(t->control), "fd:%d", t->control_read);
@@ -177,8 +179,7 @@ static void request_stream(void *ctx)
 
 bool top_save(struct top *t, struct buf *ret)
 {
-	return top_stream_save(t->stream, TOP_SAVED_SECONDS * 1000000000ull, request_stream, t,
-			       ret);
+	return top_stream_save(t->stream, SAVED_NS, request_stream, t, ret);
 }
 
 enum clew_err top_finish(struct top *t, struct clew_diag *diag)

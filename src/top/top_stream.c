@@ -285,9 +285,10 @@ bool top_stream_next(struct top_stream *s)
 	return is_there;
 }
 
-void top_stream_keep(struct top_stream *s, uint64_t max_bytes)
+void top_stream_keep(struct top_stream *s, uint64_t max_bytes, uint64_t window_ns)
 {
 	s->history.max_bytes = max_bytes;
+	s->history.window_ns = window_ns;
 }
 
 bool top_stream_save(struct top_stream *s, uint64_t window_ns, void (*request)(void *ctx),

@@ -21,8 +21,9 @@ struct top_stream;
 struct top_stream *top_stream_new(uint64_t max_bytes, void (*wake)(void *ctx), void *ctx);
 void top_stream_free(struct top_stream *s);
 
-/** From here on keep the newest @p max_bytes, for top_stream_save(). Before anything is written. */
-void top_stream_keep(struct top_stream *s, uint64_t max_bytes);
+/** From here on keep what was written in the last @p window_ns, for top_stream_save(), as far as
+ * @p max_bytes hold it. Before anything is written. */
+void top_stream_keep(struct top_stream *s, uint64_t max_bytes, uint64_t window_ns);
 
 /** The recorder's end; borrows @p s. */
 struct rec_sink top_stream_sink(struct top_stream *s);
