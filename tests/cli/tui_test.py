@@ -394,6 +394,28 @@ with screen() as s:
     s.keys("C-c")
     check(s.wait_end() == 0 and len(set(s.stty())) == 1, "Ctrl+C leaves, and restores the terminal", s.stty())
 
+# --- 100,000 callers ---
+
+
+def cpu_ms(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 // os.sysconf("SC_CLK_TCK")
+
+
+event = pm.Event(pm.IDENTIFIER | pm.IP | pm.TID | pm.TIME | pm.CPU | pm.PERIOD | pm.CALLCHAIN)
+(work / "wide.data").write_bytes(pm.perf_data(
+    [event], pm.comm(event, 7, b"app") + pm.mmap2(event, 7, 0x400000, 0x10000, b"/nowhere/app") + pm.mmap2(event, 7, 0x7000000, 0x200000, b"/nowhere/lib") +
+    b"".join(event.sample(0x400010, chain=(pm.CONTEXT_USER, 0x400010, 0x7000000 + 16 * i)) for i in range(100000)), {12: pm.event_desc([event], [b"cpu-clock"])}))
+with screen("-i wide.data --no-children -g caller,0 -s sym") as s:
+    s.wait("rows")
+    before = cpu_ms(s.child())
+    s.keys("+")
+    check(s.wait(lambda lines: len([x for x in lines if re.match(r"  [-+ ] 0\.00% 0x", x)]) == 20), "a row with 100,000 callers opens", s.seen)
+    took = cpu_ms(s.child()) - before
+    check(took <= 100, "in at most 100 ms of CPU time", took)
+    s.keys("q")
+
 # --- x of one file ---
 
 shutil.copy(work / "app", work / "copy")
