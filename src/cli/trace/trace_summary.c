@@ -3,68 +3,27 @@
 
 #include "analyze/analyze.h"
 #include "base/escape.h"
-#include "base/map_u64.h"
 #include "cli/common/message.h"
-#include "cli/trace/trace.h"
-#include "format/json_put.h"
+#include "cli/trace/trace_summary_impl.h"
 #include "format/trace/etm_frames_text.h"
 #include "format/trace/etm_packet_text.h"
 #include "format/windows_text.h"
 #include "image/dso.h"
-#include "trace/cs_listener.h"
 #include "trace/etm_decoder.h"
 #include "trace/pt_decoder.h"
 #include "trace/spe_decoder.h"
 
 enum {
-	PAGE_BITS = 12,
 	MERGE_PAGES = 16, /* pages without code this near are one gap */
 	MAX_PAGES = 1 << 20,
-	NR_SHOWN = 5,
-	NR_REASONS_KEPT = 8
-};
-
-/** Why decoding had to wait for the next synchronisation. */
-struct lost {
-	uint8_t reason;
-	const char *what; /* NULL: the trace itself said so */
-	uint64_t nr, first_offset;
-};
-
-/** Pages without code, side by side. */
-struct gap {
-	uint64_t start, end, nr; /* of pages; times */
-	uint64_t address;        /* the first that was asked for, */
-	uint32_t space, unit;    /* there */
-};
-
-/** Pages of code that cannot be read. */
-struct gaps {
-	VEC(struct gap);
-	struct map_u64 index; /* page -> its place */
-};
-
-struct unit_summary {
-	struct flow_totals totals;
-	struct trace_ops_counts ops; /* of a unit with operations: in place of the rest */
-	uint64_t nr_timestamps;
-	struct lost lost[NR_REASONS_KEPT];
-	size_t nr_lost;
-	struct gaps gaps; /* of JSON, which has each unit's */
-};
-
-struct summary {
-	struct trace_command *command;
-	struct unit_summary *units;
-	struct gaps gaps; /* of all units; of text */
-	struct cs_leftover frames;
+	NR_SHOWN = 5
 };
 
 /* --- gathering --- */
 
-static bool count_page(struct gaps *gaps, const struct flow_event *e, uint32_t unit)
+static bool count_page(struct trace_gaps *gaps, const struct flow_event *e, uint32_t unit)
 {
-	uint64_t page = e->address >> PAGE_BITS, *known = map_u64_get(&gaps->index, page);
+	uint64_t page = e->address >> TRACE_PAGE_BITS, *known = map_u64_get(&gaps->index, page);
 
 	if (known) {
 		gaps->data[*known].nr++;
@@ -73,16 +32,16 @@ static bool count_page(struct gaps *gaps, const struct flow_event *e, uint32_t u
 	if (gaps->nr >= MAX_PAGES)
 		return true;
 	return map_u64_put(&gaps->index, page, gaps->nr) &&
-	       vec_push(gaps, (struct gap){page, page + 1, 1, e->address, e->space, unit});
+	       vec_push(gaps, (struct trace_gap){page, page + 1, 1, e->address, e->space, unit});
 }
 
-static void gaps_done(struct gaps *gaps)
+static void gaps_done(struct trace_gaps *gaps)
 {
 	map_u64_done(&gaps->index);
 	vec_done(gaps);
 }
 
-static void note_lost(struct unit_summary *u, const struct flow_event *e)
+static void note_lost(struct trace_unit_summary *u, const struct flow_event *e)
 {
 	for (size_t i = 0; i < u->nr_lost; i++) {
 		if (u->lost[i].reason == e->reason && u->lost[i].what == e->what) {
@@ -91,12 +50,12 @@ static void note_lost(struct unit_summary *u, const struct flow_event *e)
 		}
 	}
 	if (u->nr_lost < NR_REASONS_KEPT)
-		u->lost[u->nr_lost++] = (struct lost){e->reason, e->what, 1, e->offset};
+		u->lost[u->nr_lost++] = (struct trace_lost){e->reason, e->what, 1, e->offset};
 }
 
-static bool take_event(struct summary *s, uint32_t unit, const struct flow_event *e)
+static bool take_event(struct trace_summary *s, uint32_t unit, const struct flow_event *e)
 {
-	struct unit_summary *u = &s->units[unit];
+	struct trace_unit_summary *u = &s->units[unit];
 
 	if (e->kind == FLOW_EV_NACC)
 		return count_page(s->command->is_json ? &u->gaps : &s->gaps, e, unit);
@@ -108,7 +67,7 @@ static bool take_event(struct summary *s, uint32_t unit, const struct flow_event
 
 static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
-	struct summary *s = ctx;
+	struct trace_summary *s = ctx;
 
 	for (size_t i = 0; i < b->nr; i++) {
 		uint32_t item = b->items[i];
@@ -122,13 +81,13 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 
 static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
-	((struct summary *)ctx)->units[unit].totals = *flow_totals(flow);
+	((struct trace_summary *)ctx)->units[unit].totals = *flow_totals(flow);
 	return CLEW_OK;
 }
 
 static enum clew_err take_frames(void *ctx, const struct cs_leftover *f)
 {
-	((struct summary *)ctx)->frames = *f;
+	((struct trace_summary *)ctx)->frames = *f;
 	return CLEW_OK;
 }
 
@@ -136,20 +95,20 @@ static enum clew_err take_frames(void *ctx, const struct cs_leftover *f)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct gap *x = a, *y = b;
+	const struct trace_gap *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
 static int by_count(const void *a, const void *b)
 {
-	const struct gap *x = a, *y = b;
+	const struct trace_gap *x = a, *y = b;
 
 	return x->nr > y->nr ? -1 : x->nr < y->nr ? 1 : by_start(a, b);
 }
 
 /** The name of what was mapped there, where the input has it. */
-static const char *owner_of(const struct summary *s, const struct gap *g)
+const char *trace_gap_owner(const struct trace_summary *s, const struct trace_gap *g)
 {
 	struct trace_input *t = s->command->etm.trace;
 	const struct ana_loc *loc = t->ops->locate(t, g->space, g->address);
@@ -158,19 +117,20 @@ static const char *owner_of(const struct summary *s, const struct gap *g)
 }
 
 /** Why there is no code, in words; NULL: unknown. */
-static const char *why_of(const struct summary *s, const struct gap *g)
+const char *trace_gap_why(const struct trace_summary *s, const struct trace_gap *g)
 {
 	const struct code_source *code = s->command->etm.trace->units[g->unit].code;
 
 	return code->why ? code->why(code->ctx, g->space, g->address) : NULL;
 }
 
-static void put_gap(const struct summary *s, struct buf *out, const struct gap *g)
+static void put_gap(const struct trace_summary *s, struct buf *out, const struct trace_gap *g)
 {
-	const char *owner = owner_of(s, g), *why = why_of(s, g);
+	const char *owner = trace_gap_owner(s, g), *why = trace_gap_why(s, g);
 
-	buf_printf(out, "  0x%llx-0x%llx  %llu time%s", (unsigned long long)g->start << PAGE_BITS,
-		   (unsigned long long)g->end << PAGE_BITS, (unsigned long long)g->nr,
+	buf_printf(out, "  0x%llx-0x%llx  %llu time%s",
+		   (unsigned long long)g->start << TRACE_PAGE_BITS,
+		   (unsigned long long)g->end << TRACE_PAGE_BITS, (unsigned long long)g->nr,
 		   g->nr == 1 ? "" : "s");
 	if (owner)
 		escape_printf(out, "  %s", owner);
@@ -179,19 +139,20 @@ static void put_gap(const struct summary *s, struct buf *out, const struct gap *
 	buf_char(out, '\n');
 }
 
-static bool is_one(const struct summary *s, const struct gap *a, const struct gap *b)
+static bool is_one(const struct trace_summary *s, const struct trace_gap *a,
+		   const struct trace_gap *b)
 {
 	const char *x, *y;
 
 	if (b->start - a->end > MERGE_PAGES)
 		return false;
-	x = owner_of(s, a);
-	y = owner_of(s, b);
+	x = trace_gap_owner(s, a);
+	y = trace_gap_owner(s, b);
 	return x == y || (x && y && !strcmp(x, y));
 }
 
 /** Near pages become one, by number of times. The index means nothing afterwards. */
-static void merge_gaps(const struct summary *s, struct gaps *gaps)
+void trace_gaps_merge(const struct trace_summary *s, struct trace_gaps *gaps)
 {
 	size_t nr = 0;
 
@@ -199,7 +160,7 @@ static void merge_gaps(const struct summary *s, struct gaps *gaps)
 		return;
 	qsort(gaps->data, gaps->nr, sizeof(*gaps->data), by_start);
 	for (size_t i = 1; i < gaps->nr; i++) {
-		struct gap *last = &gaps->data[nr], *g = &gaps->data[i];
+		struct trace_gap *last = &gaps->data[nr], *g = &gaps->data[i];
 
 		if (!is_one(s, last, g)) {
 			gaps->data[++nr] = *g;
@@ -212,7 +173,7 @@ static void merge_gaps(const struct summary *s, struct gaps *gaps)
 	qsort(gaps->data, gaps->nr, sizeof(*gaps->data), by_count);
 }
 
-static void put_gaps(const struct summary *s, struct buf *out, const struct gaps *gaps)
+static void put_gaps(const struct trace_summary *s, struct buf *out, const struct trace_gaps *gaps)
 {
 	uint64_t left = 0;
 
@@ -220,7 +181,7 @@ static void put_gaps(const struct summary *s, struct buf *out, const struct gaps
 		return;
 	buf_str(out, "\nExecuted code that is missing:\n");
 	for (size_t i = 0; i < gaps->nr; i++) {
-		const struct gap *g = &gaps->data[i];
+		const struct trace_gap *g = &gaps->data[i];
 
 		if (i >= NR_SHOWN) {
 			left += g->nr;
@@ -245,7 +206,7 @@ static void put_gaps(const struct summary *s, struct buf *out, const struct gaps
 
 static enum clew_err take_ops_end(void *ctx, size_t unit, const struct trace_ops_counts *c)
 {
-	struct summary *s = ctx;
+	struct trace_summary *s = ctx;
 
 	s->units[unit].ops = *c;
 	return CLEW_OK;
@@ -278,7 +239,7 @@ static void put_count(struct buf *out, uint64_t nr, const char *one, const char 
 	buf_printf(out, "%llu %s", (unsigned long long)nr, nr == 1 ? one : many);
 }
 
-static void put_lost(struct buf *out, const struct lost *l)
+static void put_lost(struct buf *out, const struct trace_lost *l)
 {
 	buf_str(out, "  sync lost ");
 	put_count(out, l->nr, "time", "times");
@@ -301,15 +262,15 @@ static void put_ops(struct buf *out, const struct trace_ops_counts *c)
 	buf_char(out, '\n');
 }
 
-static bool is_of_ops(const struct trace_unit *u)
+bool trace_unit_is_of_ops(const struct trace_unit *u)
 {
 	return u->decoder->ops;
 }
 
-static void put_unit(const struct summary *s, struct buf *out, size_t i)
+static void put_unit(const struct trace_summary *s, struct buf *out, size_t i)
 {
 	const struct trace_unit *u = &s->command->etm.trace->units[i];
-	const struct unit_summary *m = &s->units[i];
+	const struct trace_unit_summary *m = &s->units[i];
 	const struct flow_totals *t = &m->totals;
 
 	escape_printf(out, "%s", u->name);
@@ -324,7 +285,7 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 		escape_printf(out, "not decoded: %s\n", u->why.what);
 		return;
 	}
-	if (is_of_ops(u)) {
+	if (trace_unit_is_of_ops(u)) {
 		put_ops(out, &m->ops);
 		if (spe_config_of(u) && spe_config_of(u)->why_unnamed)
 			buf_printf(out, "  data sources have no names: %s\n",
@@ -362,110 +323,13 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 		put_lost(out, &m->lost[k]);
 }
 
-/* --- JSON --- */
-
-static void json_lost(struct json_put *j, const struct unit_summary *m)
-{
-	json_key(j, "sync_lost");
-	json_open(j, '[');
-	for (size_t i = 0; i < m->nr_lost; i++) {
-		const struct lost *l = &m->lost[i];
-
-		json_open(j, '{');
-		json_put_string(j, "reason", flow_no_sync_text((enum flow_no_sync)l->reason));
-		json_put_string(j, "what", l->what);
-		json_put_u64(j, "times", l->nr);
-		json_put_u64(j, "first_offset", l->first_offset);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void json_gaps(struct json_put *j, const struct summary *s, const struct gaps *gaps)
-{
-	json_key(j, "missing_code");
-	json_open(j, '[');
-	vec_for_each (gaps, g) {
-		const char *owner = owner_of(s, g);
-
-		json_open(j, '{');
-		json_put_hex(j, "start", g->start << PAGE_BITS);
-		json_put_hex(j, "end", g->end << PAGE_BITS);
-		json_put_u64(j, "times", g->nr);
-		if (owner) {
-			json_put_string(j, "file", owner);
-		}
-		if (why_of(s, g)) {
-			json_put_string(j, "why", why_of(s, g));
-		}
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void json_ops(struct json_put *j, const struct trace_ops_counts *c)
-{
-	json_put_string(j, "protocol", "SPE");
-	json_put_u64(j, "bytes", c->nr_bytes);
-	json_put_u64(j, "padding_bytes", c->nr_padding_bytes);
-	json_put_u64(j, "records", c->nr_records);
-	json_put_u64(j, "damaged", c->nr_damaged);
-	json_put_u64(j, "cut", c->nr_cut);
-	json_put_u64(j, "skipped_bytes", c->nr_skipped_bytes);
-}
-
-static void json_unit(const struct summary *s, struct buf *out, size_t i)
-{
-	const struct trace_unit *u = &s->command->etm.trace->units[i];
-	struct unit_summary *m = &s->units[i];
-	struct json_put j = {.out = out};
-
-	json_open(&j, '{');
-	json_put_string(&j, "name", u->name);
-	if (!pt_config_of(u))
-		json_put_hex(&j, "id", u->id);
-	if (u->cpu != UINT32_MAX)
-		json_put_u64(&j, "cpu", u->cpu);
-	json_put_u64(&j, "session", u->session);
-	json_put_bool(&j, "decoded", u->is_decodable);
-	if (u->is_decodable && is_of_ops(u)) {
-		json_ops(&j, &m->ops);
-		if (spe_config_of(u) && spe_config_of(u)->why_unnamed)
-			json_put_string(&j, "unnamed_sources", spe_config_of(u)->why_unnamed);
-	} else if (u->is_decodable) {
-		if (pt_config_of(u)) {
-			json_put_string(&j, "protocol", "Intel PT");
-			if (u->why_points)
-				json_put_string(&j, "instructions_unknown", u->why_points);
-		} else {
-			json_put_hex(&j, "version", etm_config_of(u)->version);
-			json_put_hex(&j, "config", etm_config_of(u)->regs.configr);
-		}
-		json_put_u64(&j, "bytes", m->totals.nr_bytes);
-		json_put_u64(&j, "packets", m->totals.nr_packets);
-		json_put_u64(&j, "instructions", m->totals.nr_insns);
-		json_put_u64(&j, "ranges", m->totals.nr_ranges);
-		json_put_u64(&j, "exceptions", m->totals.nr_exceptions);
-		json_put_u64(&j, "timestamps", m->nr_timestamps);
-		json_put_u64(&j, "unreadable", m->totals.nr_nacc);
-		json_put_u64(&j, "atoms_dropped", m->totals.nr_dropped);
-		json_lost(&j, m);
-		merge_gaps(s, &m->gaps);
-		json_gaps(&j, s, &m->gaps);
-	} else {
-		json_put_string(&j, "why", u->why.what);
-	}
-	json_close(&j, '}');
-	buf_char(out, '\n');
-}
-
-static bool is_silent(const struct summary *s, size_t unit)
+static bool is_silent(const struct trace_summary *s, size_t unit)
 {
 	return s->command->etm.trace->units[unit].is_decodable && !s->units[unit].totals.nr_bytes &&
 	       !s->units[unit].ops.nr_bytes;
 }
 
-static enum clew_err put_all(struct summary *s)
+static enum clew_err put_all(struct trace_summary *s)
 {
 	struct trace_command *c = s->command;
 	struct buf out = {0};
@@ -476,7 +340,7 @@ static enum clew_err put_all(struct summary *s)
 		if (c->etm.skips[i])
 			continue;
 		if (c->is_json)
-			json_unit(s, &out, i);
+			trace_summary_json(s, &out, i);
 		else if (is_silent(s, i))
 			nr_silent++;
 		else
@@ -488,7 +352,7 @@ static enum clew_err put_all(struct summary *s)
 	if (c->is_json) {
 		etm_frames_json(&out, &s->frames);
 	} else {
-		merge_gaps(s, &s->gaps);
+		trace_gaps_merge(s, &s->gaps);
 		put_gaps(s, &out, &s->gaps);
 		etm_frames_text(&out, &s->frames);
 	}
@@ -500,7 +364,7 @@ static enum clew_err put_all(struct summary *s)
 
 enum clew_err trace_print_summary(struct trace_command *c, struct clew_diag *diag)
 {
-	struct summary s = {.command = c};
+	struct trace_summary s = {.command = c};
 	const struct cs_listener frames = {.frames = take_frames, .ctx = &s};
 	struct trace_decode_opts opts = trace_opts_of(c, true);
 	enum clew_err err;
