@@ -37,14 +37,14 @@ int export_open_output(struct export_run *r)
 {
 	bool is_packed = (r->opts.format && r->opts.format->is_packed) ||
 			 (r->out_path && ends_in(r->out_path, ".gz"));
-	int err = r->out_path ? os_output_create(&r->file, r->out_path) : 0;
+	int err = r->out_path ? os_output_create_late(&r->file, r->out_path) : 0;
 
 	if (err) {
 		cli_error("%s: %s", r->out_path, strerror(-err));
 		return CLI_FAILED;
 	}
 	r->sink = r->out_path ? (struct clew_sink){add_file, r} : cli_stdout_sink(&r->out_diag);
-	if (!is_packed && r->file.created.is_new)
+	if (!is_packed && (r->file.created.is_new || r->file.created.is_nameless))
 		r->opts.rewrite = rewrite_file;
 	if (is_packed)
 		r->gzip = gzip_sink_new(&r->sink, GZIP_LEVEL);

@@ -11,15 +11,9 @@
 #include "base/buf.h"
 
 /*
- * One table, written as Parquet by libduckdb, which is loaded when needed. Rows go to a database of
- * our own in a temporary directory, so that memory does not grow with them.
- *
- *	duck_table_new(&t, columns, nr, &why);
- *	duck_put_u64(t, 0, 7); duck_put_text(t, 1, "x", 1); duck_end_row(t); ...
- *	duck_table_write(t, take, ctx);
- *	duck_table_free(t);
- *
- * A column without a value in a row is NULL there. Errors stick: check duck_end_row().
+ * One table, written as Parquet by libduckdb, which is loaded when needed. It asks for the rows
+ * when it has room for them, and writes to a file without a name, so that memory does not grow with
+ * rows, however wide, and nothing remains, whatever ends the process.
  */
 #define DUCK_LIBRARY "libduckdb.so"
 
@@ -30,29 +24,43 @@ struct duck_column {
 	enum duck_type type;
 };
 
-struct duck_table;
-enum { DUCK_MAX_COLUMNS = 16 };
+/** Where a row's values go to. */
+struct duck_rows;
 
-/** @p columns and @p why live as long as the table. CLEW_UNSUPPORTED: no such library, or one
- * without the functions of version 1.0; CLEW_OS: no temporary directory, or the library fails. With
- * each CLEW_OS, @p why gets the first cause that is known, as the system or the library words it.
+enum {
+	DUCK_MAX_COLUMNS = 16,
+	DUCK_MAX_ROW_BYTES = 8 << 20, /* of the texts in one row */
+};
+
+struct duck_source {
+	const struct duck_column *columns;
+	size_t nr_columns;
+	/** The values of the next row; *ret_has: there is one. Its error ends the table. */
+	enum clew_err (*row)(void *ctx, struct duck_rows *r, bool *ret_has);
+	void *ctx;
+};
+
+/* A column without a value in a row is NULL there. */
+
+void duck_put_u32(struct duck_rows *r, size_t column, uint32_t v);
+void duck_put_u64(struct duck_rows *r, size_t column, uint64_t v);
+/** UTF-8. Where it has no room, it stays NULL. */
+void duck_put_text(struct duck_rows *r, size_t column, const char *s, size_t size);
+/** Of a column of texts, one after the other. Where it has no room, it is skipped. */
+void duck_put_item(struct duck_rows *r, size_t column, const char *s, size_t size);
+/** Has the row room for a text of this size? */
+bool duck_has_room(const struct duck_rows *r, size_t size);
+
+/** Is there such a library, with the functions of version 1.0? */
+bool duck_is_there(void);
+
+/**
+ * The file's bytes, in pieces. CLEW_UNSUPPORTED: no such library; CLEW_OS: it fails, mostly as the
+ * disk is full; @p why gets the first cause that is known, as the system or the library words it;
+ * the error of @p source or @p take.
  */
-enum clew_err duck_table_new(struct duck_table **ret, const struct duck_column *columns, size_t nr,
-			     struct buf *why);
-void duck_table_free(struct duck_table *t);
-
-void duck_put_u32(struct duck_table *t, size_t column, uint32_t v);
-void duck_put_u64(struct duck_table *t, size_t column, uint64_t v);
-/** UTF-8. */
-void duck_put_text(struct duck_table *t, size_t column, const char *s, size_t size);
-/** Of a column of texts, one after the other. */
-void duck_put_item(struct duck_table *t, size_t column, const char *s, size_t size);
-/** CLEW_OS: the library fails: mostly, the disk is full. */
-enum clew_err duck_end_row(struct duck_table *t);
-
-/** The file's bytes, in pieces. CLEW_OS as above; the error of @p take. */
-enum clew_err duck_table_write(struct duck_table *t,
+enum clew_err duck_table_write(const struct duck_source *source,
 			       enum clew_err (*take)(void *ctx, const void *data, size_t size),
-			       void *ctx);
+			       void *ctx, struct buf *why);
 
 #endif

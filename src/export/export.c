@@ -366,6 +366,11 @@ const struct export_opts *export_opts(const struct export *x)
 	return &x->opts;
 }
 
+void export_count_cut(struct export *x)
+{
+	x->summary.nr_cut++;
+}
+
 void export_count_clipped(struct export *x)
 {
 	x->summary.nr_clipped++;

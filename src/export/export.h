@@ -164,6 +164,8 @@ const struct clew_sink *export_sink(const struct export *x);
 struct buf *export_out(struct export *x);
 /** Hand over what is more than some 64 KiB. */
 enum clew_err export_flush(struct export *x);
+/** A stack was cut when it was written. */
+void export_count_cut(struct export *x);
 /** A marker was moved. */
 void export_count_clipped(struct export *x);
 /** NULL before the end. */

@@ -211,6 +211,48 @@ int os_create(const char *path, struct os_created *ret)
 	return fd;
 }
 
+/** In the directory of @p path, to be named later. @return -errno: not every file system can. */
+static int open_nameless(const char *path)
+{
+	size_t size = dir_bytes(path);
+	char dir[PATH_MAX];
+
+	if ((size_t)snprintf(dir, sizeof(dir), "%.*s", size ? (int)size : 1, size ? path : ".") >=
+	    sizeof(dir))
+		return -ENAMETOOLONG;
+	return open_again(dir, O_TMPFILE | O_RDWR, MODE);
+}
+
+int os_create_late(const char *path, struct os_created *ret)
+{
+	int fd = open_special(path);
+
+	*ret = (struct os_created){0};
+	if (fd != -ENOENT)
+		return fd;
+	fd = open_nameless(path);
+	if (fd < 0)
+		return os_create(path, ret);
+	ret->is_nameless = true;
+	return fd;
+}
+
+int os_create_name(int fd, const char *path, struct os_created *c)
+{
+	char from[64];
+	int err = -EEXIST;
+
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+	for (int i = 0; i < MAX_TRIES && err == -EEXIST; i++) {
+		err = linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+		if (err == -EEXIST && move_away(path, c))
+			break;
+	}
+	c->is_nameless = false;
+	c->is_new = !err;
+	return err;
+}
+
 void os_ignore_sigxfsz(void)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN};

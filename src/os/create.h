@@ -6,8 +6,9 @@
 
 /** What os_create() did at a path. Zeroed: nothing. */
 struct os_created {
-	bool is_new;    /* a file was made there */
-	bool has_moved; /* what stood there is at PATH.old now */
+	bool is_new;      /* a file was made there */
+	bool has_moved;   /* what stood there is at PATH.old now */
+	bool is_nameless; /* a file was made that os_create_name() puts there */
 };
 
 /**
@@ -26,7 +27,17 @@ int os_create(const char *path, struct os_created *ret);
  * there again. */
 void os_create_undo(const char *path, const struct os_created *c);
 
-/** The same where nothing may stand there: -EEXIST. */
+/**
+ * The same for a result that is worth nothing until it is complete: the file has no name before
+ * os_create_name() gives it one, and what stands at @p path stays until then, so that nothing
+ * remains of it however the process ends. A file system that cannot do that gets os_create().
+ */
+int os_create_late(const char *path, struct os_created *ret);
+
+/** Once, with is_nameless. @return 0, or -errno: then os_create_undo(). */
+int os_create_name(int fd, const char *path, struct os_created *c);
+
+/** os_create() where nothing may stand there: -EEXIST. */
 int os_create_new(const char *path);
 
 /**

@@ -34,16 +34,31 @@ static int adopt_created(struct os_output *o, int fd)
 	return err;
 }
 
+static int adopt_at(struct os_output *o, int fd, const char *path, const struct os_created *c)
+{
+	int err = adopt_created(o, fd);
+
+	if (err == -ENOMEM)
+		os_create_undo(path, c);
+	else
+		o->created = *c;
+	return err;
+}
+
 int os_output_create(struct os_output *o, const char *path)
 {
 	struct os_created created;
-	int err = adopt_created(o, os_create(path, &created));
+	int fd = os_create(path, &created);
 
-	if (err == -ENOMEM)
-		os_create_undo(path, &created);
-	else
-		o->created = created;
-	return err;
+	return adopt_at(o, fd, path, &created);
+}
+
+int os_output_create_late(struct os_output *o, const char *path)
+{
+	struct os_created created;
+	int fd = os_create_late(path, &created);
+
+	return adopt_at(o, fd, path, &created);
 }
 
 int os_output_create_new(struct os_output *o, const char *path)
@@ -136,8 +151,13 @@ int os_output_close(struct os_output *o)
 int os_output_end(struct os_output *o, const char *path, int err)
 {
 	struct os_created created = o->created;
-	int closed = os_output_close(o);
+	int closed;
 
+	if (!err && created.is_nameless)
+		err = os_output_flush(o);
+	if (!err && created.is_nameless)
+		err = os_create_name(o->fd, path, &created);
+	closed = os_output_close(o);
 	err = err ? err : closed;
 	if (err)
 		os_create_undo(path, &created);

@@ -22,12 +22,15 @@ struct os_output {
 
 enum { OS_OUTPUT_BUFFER = 64 * 1024 };
 
-/** os_create() and os_create_new() (os/create.h), to append to. @return 0 or -errno. */
+/** os_create(), os_create_late() and os_create_new() (os/create.h), to append to. @return 0 or
+ * -errno. */
 int os_output_create(struct os_output *o, const char *path);
+int os_output_create_late(struct os_output *o, const char *path);
 int os_output_create_new(struct os_output *o, const char *path);
 
-/** Close it; where @p err is not 0, or it cannot be flushed or closed, take back what
- * os_output_create() did at @p path. @return @p err, or the failure. */
+/** Close it, with its name if it has none so far; where @p err is not 0, or it cannot be flushed,
+ * named or closed, take back what os_output_create() did at @p path. @return @p err, or the
+ * failure. */
 int os_output_end(struct os_output *o, const char *path, int err);
 
 /** Close it, and take back what os_output_create() did at @p path. */

@@ -23,6 +23,38 @@ static bool is_there(const char *name)
 	return !access(name, F_OK);
 }
 
+static int begin_late(struct os_output *o)
+{
+	int err = os_output_create_late(o, path);
+
+	return err ? err : os_output_add(o, "text", 4);
+}
+
+/* With a file at its path; where the file system has no files without a name, it is as above. */
+static void check_late(void)
+{
+	struct os_output o;
+
+	unlink(old);
+	CHECK_EQ(begin_late(&o), 0, "late: a new file");
+	if (!o.created.is_nameless) {
+		SKIP("the file system has no files without a name");
+		os_output_discard(&o, path);
+		return;
+	}
+	CHECK(is_there(path) && !is_there(old), "late: what was there stays");
+	os_output_discard(&o, path);
+	CHECK(is_there(path) && !is_there(old), "late: also afterwards");
+	CHECK_EQ(begin_late(&o), 0, "late: a new file");
+	CHECK_EQ(os_output_end(&o, path, 0), 0, "late: it is whole");
+	CHECK(is_there(path) && is_there(old), "late: what was there is moved away");
+	unlink(path);
+	CHECK_EQ(begin_late(&o), 0, "late: where nothing is");
+	CHECK(!is_there(path), "late: nor is it");
+	CHECK_EQ(os_output_end(&o, path, 0), 0, "late: it is whole");
+	CHECK(is_there(path), "late: the file is there");
+}
+
 int main(void)
 {
 	char folder[] = "/tmp/os_output_test.XXXXXX";
@@ -49,7 +81,9 @@ int main(void)
 	CHECK(is_there(old), "it is moved away");
 	os_output_discard(&o, path);
 	CHECK(is_there(path) && !is_there(old), "and stands there again");
+	check_late();
 	unlink(path);
+	unlink(old);
 	rmdir(folder);
 	return tap_done();
 }

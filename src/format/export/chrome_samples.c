@@ -129,6 +129,13 @@ static enum clew_err finish_samples(struct export *x)
 	return err;
 }
 
+static const char *why(struct export *x)
+{
+	const struct chrome *p = export_state(x);
+
+	return export_spool_why(&p->spool);
+}
+
 const struct export_format export_chrome_samples = {
 	.name = "chrome-samples",
 	.summary = "the same JSON with samples and a tree of stacks, for what sums them up",
@@ -142,4 +149,5 @@ const struct export_format export_chrome_samples = {
 	.paused = pause_samples,
 	.end = finish_samples,
 	.done = chrome_done,
+	.why = why,
 };

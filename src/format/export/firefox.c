@@ -311,6 +311,13 @@ static void done(struct export *x)
 	vec_done(&p->base_names);
 }
 
+static const char *why(struct export *x)
+{
+	const struct firefox *p = export_state(x);
+
+	return export_spool_why(&p->spool);
+}
+
 const struct export_format export_firefox = {
 	.name = "firefox",
 	.summary = "JSON of the Firefox Profiler: profiler.firefox.com, profiler-cli",
@@ -325,4 +332,5 @@ const struct export_format export_firefox = {
 	.paused = firefox_put_pause,
 	.end = end,
 	.done = done,
+	.why = why,
 };

@@ -235,6 +235,13 @@ static void done(struct export *x)
 	vec_done(&p->profiles);
 }
 
+static const char *why(struct export *x)
+{
+	const struct speedscope *p = export_state(x);
+
+	return export_spool_why(&p->spool);
+}
+
 const struct export_format export_speedscope = {
 	.name = "speedscope",
 	.summary = "speedscope's JSON: a profile per thread, in order of time",
@@ -245,4 +252,5 @@ const struct export_format export_speedscope = {
 	.sample = put_sample,
 	.end = end,
 	.done = done,
+	.why = why,
 };
