@@ -189,7 +189,7 @@ static int count_stacks(struct code_profile *p)
 /** A recording without hardware trace. */
 static int check_stacks(struct code_profile *p, const struct clew_diag *why)
 {
-	if (p->takes_samples || branch_edges_has_stacks(p->analysis) ||
+	if (p->takes_samples || p->is_of_branches || branch_edges_has_stacks(p->analysis) ||
 	    perf_file_is_pipe(analyze_file(p->analysis)))
 		return CLI_OK;
 	/* There is trace, at some offset, but of an unknown form. */
@@ -242,10 +242,22 @@ static int check_filters(const struct code_profile *p)
 	return CLI_USAGE;
 }
 
+/** Of an input that is open, with is_of_branches. */
+static bool has_branches(const struct code_profile *p)
+{
+	return p->trace ? !ana_filter_is_set(&p->in->opts.filter)
+			: branch_edges_has_stacks(p->analysis);
+}
+
 int code_profile_read(struct code_profile *p)
 {
 	int status = open_input(p);
 
+	if (status == CLI_OK && p->is_of_branches) {
+		if (!has_branches(p))
+			return CLI_OK;
+		return p->trace ? count_trace(p) : count_stacks(p);
+	}
 	if (status == CLI_OK)
 		status = check_filters(p);
 	if (status != CLI_OK)

@@ -20,8 +20,10 @@
 struct code_profile {
 	struct cli_input *in; /* opened */
 	unsigned int nr_threads;
-	bool no_trace;      /* count samples, also where there is trace */
-	bool takes_samples; /* those without branch stacks, too */
+	bool no_trace;       /* count samples, also where there is trace */
+	bool takes_samples;  /* those without branch stacks, too */
+	bool is_of_branches; /* nothing is counted, and that is no failure, of an input without
+				them, and of a trace with a filter */
 	struct branch_edges_opts samples;
 	/* The results. */
 	struct trace_input *trace; /* NULL: samples were counted */

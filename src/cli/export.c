@@ -8,6 +8,7 @@
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
 #include "cli/export_code.h"
+#include "cli/export_jumps.h"
 #include "format/export/export_formats.h"
 #include "os/library.h"
 
@@ -381,14 +382,19 @@ static int run(struct export_run *r)
 
 static int open_and_run(struct export_run *r)
 {
-	int status = open_input(r);
+	struct cli_jumps jumps = {0};
+	int status = r->opts.has_addresses ? cli_jumps_read(&jumps, r) : CLI_OK;
 
+	r->opts.jumps = &jumps.all;
+	if (status == CLI_OK)
+		status = open_input(r);
 	cli_pager_start();
 	if (status == CLI_OK)
 		status = export_open_output(r);
 	if (status == CLI_OK)
 		status = run(r);
 	cli_pager_done();
+	cli_jumps_done(&jumps);
 	return status;
 }
 

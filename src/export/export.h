@@ -5,6 +5,7 @@
 #include "analyze/ana_pauses.h"
 #include "base/buf.h"
 #include "base/sink.h"
+#include "export/export_jumps.h"
 #include "export/export_tables.h"
 
 /*
@@ -100,6 +101,7 @@ struct export_opts {
 	struct perf_file *file;           /* borrowed; NULL: of a snapshot */
 	const struct perf_evlist *events; /* all that may come, of trace too; borrowed */
 	const char *event;                /* only this one; NULL: all */
+	const struct export_jumps *jumps; /* with has_addresses; NULL: none; borrowed */
 	/* Called for each event, in order: is the sample wanted? NULL: all are. */
 	bool (*picks)(void *ctx, const struct ana_batch *b, const struct ana_event *e);
 	void *picks_ctx;

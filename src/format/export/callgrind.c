@@ -273,8 +273,7 @@ static void put_calls(struct export *x, const struct callgrind_line *l)
 		   export_opts(x)->has_addresses ? "0x0 " : "");
 }
 
-/* As linked: readers disassemble the file. */
-static void put_address(struct export *x, const struct export_place *p)
+void callgrind_put_address(struct export *x, const struct export_place *p)
 {
 	uint64_t address = p->address, linked;
 
@@ -283,23 +282,30 @@ static void put_address(struct export *x, const struct export_place *p)
 	buf_printf(export_out(x), "0x%llx ", (unsigned long long)address);
 }
 
+void callgrind_use_file(struct export *x, uint32_t file, bool is_elsewhere)
+{
+	struct callgrind *c = export_state(x);
+
+	if (c->file != file)
+		callgrind_put_file(x, is_elsewhere ? "fi" : "fe", file);
+	c->file = file;
+}
+
 static void put_line(struct export *x, uint32_t n)
 {
 	struct callgrind *c = export_state(x);
 	const struct callgrind_line *l = &c->lines.data[n];
 
-	if (c->file != l->file)
-		callgrind_put_file(x, l->is_elsewhere ? "fi" : "fe", l->file);
-	c->file = l->file;
+	callgrind_use_file(x, l->file, l->is_elsewhere);
 	if (l->callee != EXPORT_NONE)
 		put_calls(x, l);
 	if (export_opts(x)->has_addresses)
-		put_address(x, &export_tables(x)->places.data[l->place]);
+		callgrind_put_address(x, &export_tables(x)->places.data[l->place]);
 	buf_dec(export_out(x), l->line, 0, ' ');
 	put_costs(x, &c->costs.data[n * c->nr_columns]);
 }
 
-static void begin_function(struct export *x, uint32_t function)
+void callgrind_begin_function(struct export *x, uint32_t function)
 {
 	struct callgrind *c = export_state(x);
 
@@ -321,7 +327,7 @@ static enum clew_err put_lines(struct export *x, size_t from, size_t to)
 		const struct callgrind_line *l = &c->lines.data[c->order[i]];
 
 		if (l->function != function)
-			begin_function(x, l->function);
+			callgrind_begin_function(x, l->function);
 		function = l->function;
 		put_line(x, c->order[i]);
 		err = export_flush(x);
@@ -407,6 +413,8 @@ static enum clew_err put_all(struct export *x)
 	struct callgrind *c = export_state(x);
 	enum clew_err err = put_lines(x, 0, c->lines.nr);
 
+	if (err == CLEW_OK)
+		err = callgrind_put_jumps(x);
 	buf_str(export_out(x), "\ntotals:");
 	put_costs(x, c->totals);
 	return err;
@@ -435,6 +443,8 @@ static enum clew_err end(struct export *x)
 {
 	enum clew_err err = fit_columns(x) ? put_head(x) : CLEW_NO_MEMORY;
 
+	if (err == CLEW_OK && !has_parts(x) && !callgrind_place_jumps(x))
+		err = CLEW_NO_MEMORY;
 	if (err == CLEW_OK && !make_order(x))
 		err = CLEW_NO_MEMORY;
 	if (err != CLEW_OK)
@@ -449,6 +459,7 @@ static void done(struct export *x)
 	intern_done(&c->keys);
 	vec_done(&c->lines);
 	vec_done(&c->costs);
+	vec_done(&c->jumps);
 	mem_free(c->totals);
 	mem_free(c->stamps);
 	mem_free(c->order);

@@ -17,6 +17,13 @@ struct callgrind_line {
 	uint64_t nr;       /* samples seen in it */
 };
 
+/* A jump from the innermost frame of a place to that of another one. */
+struct callgrind_jump {
+	uint32_t from, to; /* frames */
+	uint64_t nr, nr_run;
+	bool is_conditional;
+};
+
 struct callgrind {
 	struct intern keys; /* line without its number -> number + 1 */
 	struct {
@@ -25,6 +32,9 @@ struct callgrind {
 	struct {
 		VEC(uint64_t);
 	} costs; /* nr_columns of each line */
+	struct {
+		VEC(struct callgrind_jump);
+	} jumps; /* by function, file, address */
 	size_t nr_columns;
 	uint64_t *totals;
 	uint32_t *stamps; /* by function: the last sample that it was counted in */
@@ -34,6 +44,19 @@ struct callgrind {
 	uint8_t *is_named[CALLGRIND_NR_NAMES]; /* by number of each kind of name: is it written? */
 	uint32_t file;                         /* that lines are of now */
 };
+
+/** Names of a function, its binary and file: lines of it follow. */
+void callgrind_begin_function(struct export *x, uint32_t function);
+/** The address of @p p, as linked: readers disassemble the file. */
+void callgrind_put_address(struct export *x, const struct export_place *p);
+/** Lines of @p file follow, in a function that has begun. */
+void callgrind_use_file(struct export *x, uint32_t file, bool is_elsewhere);
+
+/* --- callgrind_jumps.c --- */
+
+/** Place the jumps of the options. Before the names are counted. @return false: no memory. */
+bool callgrind_place_jumps(struct export *x);
+enum clew_err callgrind_put_jumps(struct export *x);
 
 /* --- callgrind_names.c --- */
 
