@@ -5,6 +5,7 @@
 
 #include "image/dso_source.h"
 #include "isa/any/insn_decode.h"
+#include "report/code_outcomes.h"
 
 /** Of EM_ARM it is unknown which of two instruction sets the bytes are of. */
 static bool decode(const struct dso *d, uint64_t address, struct insn *ret)
@@ -26,14 +27,16 @@ static bool is_jump(const struct insn *i)
 bool code_jumps_walk(const struct counted_binary *b,
 		     bool (*take)(void *ctx, const struct code_jump *j), void *ctx)
 {
-	struct code_levels levels = {0};
-	bool ok = b->dso && !b->is_not_found && code_levels_make(&levels, &b->counts.runs);
+	struct code_outcomes outcomes = {0};
+	bool ok;
 	struct insn i = {0};
 	uint64_t at = CODE_ELSEWHERE;
+	uint64_t nr_taken;
 	bool is_known = false;
 
 	if (!b->dso || b->is_not_found)
 		return true;
+	ok = code_outcomes_make(&outcomes, &b->counts);
 	for (const struct code_count *e = b->counts.branches.data;
 	     ok && e < b->counts.branches.data + b->counts.branches.nr; e++) {
 		struct code_jump j = {e->a, e->b, e->nr, 0, false};
@@ -46,12 +49,9 @@ bool code_jumps_walk(const struct counted_binary *b,
 		if (!is_known || !is_jump(&i))
 			continue;
 		j.is_conditional = i.kind == INSN_COND;
-		j.nr_run = code_levels_at(&levels, at);
-		/* Of branch stacks the oldest branch has no run that leads to it. */
-		if (j.nr_run < j.nr)
-			j.nr_run = j.nr;
+		j.nr_run = code_outcomes_at(&outcomes, at, &nr_taken);
 		ok = take(ctx, &j);
 	}
-	code_levels_done(&levels);
+	code_outcomes_done(&outcomes);
 	return ok;
 }

@@ -3,7 +3,6 @@
 #define PROFILE_CODE_JUMPS_H
 
 #include "profile/counted_code.h"
-#include "report/code_levels.h"
 
 /** A branch inside of a binary that was taken, and is neither a call nor a return. */
 struct code_jump {

@@ -88,7 +88,8 @@ static bool add_op_run(const struct gathering *g, const struct trace_op *o,
 				 .b = o->pc,
 				 .nr = 1,
 				 .nr_part = !is_taken,
-				 .last_bytes = INSN_BYTES};
+				 .last_bytes = INSN_BYTES,
+				 .flags = CODE_SAMPLED};
 
 	if (is_taken && !is_run)
 		return true;

@@ -3,19 +3,18 @@
 
 #include <elf.h>
 
-#include "base/search.h"
 #include "base/u64.h"
 #include "image/dso_source.h"
 #include "isa/any/insn_decode.h"
 #include "profile/key_number.h"
-#include "report/code_levels.h"
+#include "report/code_outcomes.h"
 
 enum { MAX_ENTRIES = 8 << 20 /* of each kind */ };
 
 struct counter {
 	struct line_counts *c;
 	const struct counted_binary *binary;
-	struct code_levels levels;
+	struct code_outcomes outcomes;
 	const char *last_path; /* most rows have the file of the one before */
 	uint32_t last_file;
 	struct key_numbers keys;
@@ -80,28 +79,12 @@ static void raise_to(struct line_count *l, uint64_t nr)
 
 /* --- branches --- */
 
-static uint64_t taken_at(const struct code_table *t, uint64_t address)
-{
-	uint64_t nr = 0;
-
-	for (size_t i = search_first(t->nr, k, t->data[k].a >= address);
-	     i < t->nr && t->data[i].a == address; i++)
-		nr = u64_sum(nr, t->data[i].nr);
-	return nr;
-}
-
 static void add_branch(struct counter *k, const struct line_count *l, uint64_t address)
 {
-	struct line_branch b = {.file = l->file,
-				.line = l->line,
-				.binary = k->c->nr_binaries,
-				.address = address,
-				.nr = code_levels_at(&k->levels, address),
-				.nr_taken = taken_at(&k->binary->counts.branches, address)};
+	struct line_branch b = {
+		.file = l->file, .line = l->line, .binary = k->c->nr_binaries, .address = address};
 
-	/* Of branch stacks the oldest branch has no run that leads to it. */
-	if (b.nr < b.nr_taken)
-		b.nr = b.nr_taken;
+	b.nr = code_outcomes_at(&k->outcomes, address, &b.nr_taken);
 	if (k->c->branches.nr >= MAX_ENTRIES ||
 	    !budget_account_take(&k->c->account, sizeof(b), k->keys.what))
 		k->c->nr_no_room++;
@@ -139,7 +122,7 @@ static bool take_row(void *ctx, const struct dwarf_row *row)
 	struct line_count *l = line_of(k, row->file, row->line);
 
 	if (l && k->binary->counts.runs.nr) {
-		raise_to(l, code_levels_most(&k->levels, row->start, row->end));
+		raise_to(l, code_levels_most(&k->outcomes.levels, row->start, row->end));
 		add_branches(k, row, l);
 	}
 	return !k->keys.is_failed;
@@ -158,7 +141,7 @@ static const char *path_of(const struct counter *k, const struct dwarf_entry *e)
 static bool take_entry(void *ctx, const struct dwarf_entry *e)
 {
 	struct counter *k = ctx;
-	uint64_t nr = code_levels_at(&k->levels, e->address);
+	uint64_t nr = code_levels_at(&k->outcomes.levels, e->address);
 	struct line_function *f =
 		function_of(k, path_of(k, e), e->function.decl_line, e->function.name);
 
@@ -226,11 +209,11 @@ enum clew_err line_counts_add(struct line_counts *c, const struct counted_binary
 		c->nr_without++;
 		return CLEW_OK;
 	}
-	if (!code_levels_make(&k.levels, &b->counts.runs) || !dso_walk_source(b->dso, &w))
+	if (!code_outcomes_make(&k.outcomes, &b->counts) || !dso_walk_source(b->dso, &w))
 		k.keys.is_failed = true;
 	if (!b->counts.runs.nr)
 		add_samples(&k);
-	code_levels_done(&k.levels);
+	code_outcomes_done(&k.outcomes);
 	end_binary(c);
 	c->nr_binaries++;
 	return k.keys.is_failed ? CLEW_NO_MEMORY : CLEW_OK;

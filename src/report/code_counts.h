@@ -18,6 +18,7 @@ enum {
 	CODE_RETURN = 1 << 1,   /* and it is a return */
 	CODE_ENTERED = 1 << 2,  /* of a run: it ends at a taken branch, always, and nr_part says how
 				   often it was entered from another function */
+	CODE_SAMPLED = 1 << 3, /* of a run: its last instruction was sampled, and led to the rest */
 };
 
 /**
