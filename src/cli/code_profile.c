@@ -163,6 +163,8 @@ static int refuse_recording(const struct code_profile *p)
 		  p->in->path);
 	cli_hint("'clew record -j any,u' records branch stacks, if the processor supports it, "
 		 "'clew record -e soft_pt//u' instruction trace of any x86-64 machine");
+	if (p->instead)
+		cli_hint("%s", p->instead);
 	return CLI_FAILED;
 }
 

@@ -22,6 +22,7 @@ struct code_profile {
 	unsigned int nr_threads;
 	bool no_trace;       /* count samples, also where there is trace */
 	bool takes_samples;  /* those without branch stacks, too */
+	const char *instead; /* a hint, where there are none of these; or NULL */
 	bool is_of_branches; /* nothing is counted, and that is no failure, of an input without
 				them, and of a trace with a filter */
 	struct branch_edges_opts samples;

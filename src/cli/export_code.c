@@ -6,6 +6,7 @@
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
 #include "format/profile/autofdo_text.h"
+#include "format/profile/bolt_samples.h"
 #include "format/profile/bolt_text.h"
 #include "format/profile/lcov_text.h"
 #include "format/profile/llvm_text.h"
@@ -25,8 +26,20 @@ static enum clew_err write_profgen(struct export_code *x, const struct clew_sink
 	return profgen_text(x->binary, sink);
 }
 
+/* The event that samples are of. */
+static const char *sampled_event(const struct export_code *x)
+{
+	vec_for_each (&x->profile.stacks.events, e) {
+		if (!e->is_omitted && e->evsel->name)
+			return e->evsel->name;
+	}
+	return "";
+}
+
 static enum clew_err write_bolt(struct export_code *x, const struct clew_sink *sink)
 {
+	if (code_profile_kind(&x->profile) == CODE_OF_SAMPLES)
+		return bolt_samples(x->binary, sampled_event(x), sink, &x->nr_nowhere);
 	return bolt_text(x->binary, sink);
 }
 
@@ -58,10 +71,12 @@ static const struct code_format formats[] = {
 	 .write = write_lcov, .report = export_code_report_lines, .put = export_code_put_lines},
 	{.name = "llvm", .summary = "clang -fprofile-sample-use, llvm-profdata merge --sample", .takes_samples = true,
 	 .write = write_llvm, .report = export_code_report_inlined, .put = export_code_put_inlined},
-	{.name = "llvm-profgen", .summary = "llvm-profgen --unsymbolized-profile --use-offset=0", .write = write_profgen},
+	{.name = "llvm-profgen", .summary = "llvm-profgen --unsymbolized-profile --use-offset=0", .write = write_profgen,
+	 .instead = "llvm-profgen reads branches alone; of plain samples, --to llvm writes what it would make, --to autofdo and --to bolt profiles for other tools"},
 	{.name = "autofdo", .summary = "create_llvm_prof --profiler=text", .takes_samples = true,
 	 .write = write_autofdo, .report = export_code_warn_dwarf},
-	{.name = "bolt", .summary = "perf2bolt --pa", .write = write_bolt},
+	{.name = "bolt", .summary = "perf2bolt --pa; of plain samples: llvm-bolt -data", .takes_samples = true,
+	 .write = write_bolt, .report = export_code_report_bolt},
 };
 /* clang-format on */
 
@@ -128,6 +143,7 @@ int export_code(struct export_run *r)
 			    .nr_threads = 1,
 			    .no_trace = r->itrace.is_off,
 			    .takes_samples = r->code->takes_samples,
+			    .instead = r->code->instead,
 			    .samples = {r->opts.event, true}}
         };
 	int status = code_profile_read(&x.profile);

@@ -16,6 +16,7 @@ struct export_code {
 	const struct counted_binary *binary; /* of formats that cover one */
 	struct inline_profile inlined;       /* of llvm */
 	struct line_counts lines;            /* of lcov */
+	uint64_t nr_nowhere;                 /* bolt: samples in no function */
 };
 
 struct json_put;
@@ -24,6 +25,7 @@ struct code_format {
 	const char *name;    /* of --to */
 	const char *summary; /* for --help */
 	bool takes_samples;  /* those without branch stacks, too */
+	const char *instead; /* what to do with these, where it does not; or NULL */
 	bool is_of_all;      /* binaries */
 	bool is_exact;       /* each execution counts: of samples only if that is asked for */
 	enum clew_err (*write)(struct export_code *x, const struct clew_sink *sink);
@@ -42,6 +44,7 @@ int export_code(struct export_run *r);
 
 /* What is special about a format, for its row. */
 void export_code_warn_dwarf(const struct export_code *x);
+void export_code_report_bolt(const struct export_code *x);
 void export_code_report_inlined(const struct export_code *x);
 void export_code_put_inlined(const struct export_code *x, struct json_put *j);
 void export_code_report_lines(const struct export_code *x);

@@ -74,6 +74,16 @@ void export_code_warn_dwarf(const struct export_code *x)
 	}
 }
 
+void export_code_report_bolt(const struct export_code *x)
+{
+	if (code_profile_kind(&x->profile) != CODE_OF_SAMPLES)
+		return;
+	cli_note("bolt: of samples without branches, for llvm-bolt -data=FILE, without perf2bolt");
+	if (x->nr_nowhere)
+		cli_warn("%s: %llu samples are in no function of its symbol table", x->binary->path,
+			 (unsigned long long)x->nr_nowhere);
+}
+
 static const char *unit_of(const struct export_code *x)
 {
 	return x->binary->counts.runs.nr ? "ranges" : "samples";

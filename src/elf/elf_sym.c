@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elf/elf_sym.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -231,4 +232,41 @@ bool elf_sym_address(const struct elf_file *f, const char *name, uint64_t *ret)
 {
 	return address_in(f, ".symtab", SHT_SYMTAB, name, ret) ||
 	       address_in(f, ".dynsym", SHT_DYNSYM, name, ret);
+}
+
+static bool is_allocated(const struct elf_file *f, const GElf_Sym *s)
+{
+	struct elf_section of;
+
+	return s->st_shndx != SHN_UNDEF && s->st_shndx < SHN_LORESERVE &&
+	       elf_file_section_at(f, s->st_shndx, &of) && of.h.sh_flags & SHF_ALLOC &&
+	       !(of.h.sh_flags & SHF_TLS);
+}
+
+bool elf_sym_walk(const struct elf_file *f, bool (*take)(void *ctx, const struct elf_sym_entry *s),
+		  void *ctx)
+{
+	struct elf_section table;
+	struct source src;
+	GElf_Sym s;
+
+	if (!find_table(f, ".symtab", SHT_SYMTAB, &table) || !open_source(f, &table, &src))
+		return true;
+	for (size_t i = 1; i < src.nr && i <= INT_MAX; i++) {
+		struct elf_sym_entry e = {0};
+		unsigned int type;
+
+		if (!gelf_getsym(src.data, (int)i, &s) || s.st_name >= src.text_bytes)
+			continue;
+		type = GELF_ST_TYPE(s.st_info);
+		e.name = src.text + s.st_name;
+		e.address = s.st_value;
+		e.bytes = s.st_size;
+		e.is_local = GELF_ST_BIND(s.st_info) == STB_LOCAL;
+		e.is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+		if (*e.name && (type <= STT_FUNC || e.is_function) && is_allocated(f, &s) &&
+		    !take(ctx, &e))
+			return false;
+	}
+	return true;
 }

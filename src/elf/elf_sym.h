@@ -31,4 +31,15 @@ enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
  */
 bool elf_sym_address(const struct elf_file *f, const char *name, uint64_t *ret);
 
+/** A symbol of .symtab as it stands there, in an allocated section. */
+struct elf_sym_entry {
+	const char *name;
+	uint64_t address, bytes; /* link-time */
+	bool is_local, is_function;
+};
+
+/** Each that has a name, in the order of the table. @return false: @p take was. */
+bool elf_sym_walk(const struct elf_file *f, bool (*take)(void *ctx, const struct elf_sym_entry *s),
+		  void *ctx);
+
 #endif

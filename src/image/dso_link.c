@@ -130,3 +130,11 @@ struct dso_build_id dso_file_id(const struct dso *d)
 		return d->build_id;
 	return dso_file_build_id(o->code.elf.elf ? &o->code : &o->kernel->vmlinux);
 }
+
+bool dso_walk_symbols(const struct dso *d, bool (*take)(void *ctx, const struct elf_sym_entry *s),
+		      void *ctx)
+{
+	const struct elf_file *f = linked_file(own(d));
+
+	return !f || elf_sym_walk(f, take, ctx);
+}

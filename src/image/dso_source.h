@@ -3,6 +3,7 @@
 #define IMAGE_DSO_SOURCE_H
 
 #include "elf/dwarf_walk.h"
+#include "elf/elf_sym.h"
 #include "image/dso.h"
 
 /* Source of a whole file, at linked addresses (dso_link_address()). Opens files: when nothing else
@@ -20,6 +21,10 @@ bool dso_has_source(const struct dso *d);
 
 /** dwarf_lines_version(). */
 unsigned int dso_line_version(const struct dso *d);
+
+/** elf_sym_walk() of the file: linked addresses. @return false: the walk was ended. */
+bool dso_walk_symbols(const struct dso *d, bool (*take)(void *ctx, const struct elf_sym_entry *s),
+		      void *ctx);
 
 /**
  * The file's bytes of the linked address @p address, in the file; borrowed for the store's life.

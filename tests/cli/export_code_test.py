@@ -21,7 +21,7 @@ from cli.export_make import (BASE, ENV, SOURCE, TYPE, at, chain, clew, compiled,
 
 truth = os.path.join(os.path.abspath(sys.argv[2]), "coresight-truth")
 FORMATS = ("lcov", "llvm", "llvm-profgen", "autofdo", "bolt")
-FROM_SAMPLES = ("lcov", "llvm", "autofdo")  # the others need branches
+FROM_SAMPLES = ("lcov", "llvm", "autofdo", "bolt")  # the other needs branches
 NR_HOT = at["hot"][1]
 # In user code with a file: each byte of hot(), and one more of it; [app+0xff123] is beyond its end.
 NR_KNOWN = NR_HOT + 1
@@ -178,8 +178,40 @@ tap.check(lists[0] == "0" and sum(counts) == NR_KNOWN and lists[2 + len(counts)]
 for to in FORMATS:
     if to not in FROM_SAMPLES:
         p = export(one, to)
-        tap.check(p.returncode == 1 and not p.stdout and b"neither instruction trace, SPE records nor branch stacks" in p.stderr, to + ": plain samples have no branches",
-                  p.stderr)
+        tap.check(p.returncode == 1 and not p.stdout and b"neither instruction trace, SPE records nor branch stacks" in p.stderr and b"--to llvm" in p.stderr,
+                  to + ": plain samples have no branches, and the message says what takes them", p.stderr)
+
+# --- BOLT, of samples ---
+
+
+def of_fdata(out):
+    """Event, and (function, offset) -> samples."""
+    head, *rows = [line.split(" ") for line in out.decode().splitlines()]
+    assert head[0] == "no_lbr" and all(row[0] == "1" and len(row) == 4 for row in rows), out
+    return head[1], {(f, int(offset, 16)): int(n) for _, f, offset, n in rows}
+
+
+p = export(one, "bolt")
+event, rows = of_fdata(p.stdout)
+tap.check(p.returncode == 0 and event == "cycles" and rows == {("hot", i): 2 if i == 2 else 1 for i in range(NR_HOT)} and b"llvm-bolt -data" in p.stderr,
+          "bolt: plain samples by function and offset; of a clock as of cycles", [p.stderr, p.stdout])
+tap.check(of_fdata(export(two, "bolt", "-e", "page-faults").stdout)[0] == "page-faults", "bolt: other events have their names")
+LOCALS = """
+#include <stdlib.h>
+static __attribute__((noinline)) int same(int x) { return x * %d + rand(); }
+int NAME(int x) { return same(x) + same(x + 1); }
+"""
+for i in (1, 2):
+    with open(os.path.join(work, f"local{i}.c"), "w", encoding="ascii") as f:
+        f.write(LOCALS.replace("NAME", f"of_{i}") % (i + 2))
+twice = compiled("twice", "int of_1(int), of_2(int);\nint main(int c, char **v) { (void)v; return of_1(c) + of_2(c); }\n", "local1.c", "local2.c")
+local = sorted(int(x, 16) for x in re.findall(r"([0-9a-f]{16}) +\d+ FUNC +LOCAL .* same\n", run("readelf", "-Ws", twice).stdout.decode()))
+offset, address = next((int(a, 16), int(b, 16)) for a, b in re.findall(r"LOAD +0x([0-9a-f]+) 0x([0-9a-f]+) .*R E ", run("readelf", "-Wl", twice).stdout.decode()))
+data = recording("twice.data", [cycles], [*program_records(cycles, path=twice), *(cycles.sample(BASE + x - address + offset + 1, chain=(), time=5 + i)
+                                                                                   for i, x in enumerate([local[0], *local, 0x10000]))])
+p = export(data, "bolt")
+tap.check(of_fdata(p.stdout)[1] == {("same/1", 1): 2, ("same/2", 1): 1}, "bolt: local functions of one name are numbered by address", [p.stdout, p.stderr])
+tap.check(export(data, "bolt", "--json").returncode == 0, "bolt: --json")
 
 # --- branch stacks ---
 

@@ -111,6 +111,90 @@ def loop_of_samples():
     check(made.stdout == again.stdout and made.stdout, "the program prints the same", [made.stdout, again.stdout])
 
 
+def loop_of_autofdo():
+    name = "samples, create_llvm_prof --use_lbr=false, clang: step() is inlined into often()"
+    slow = "-DMORE(x)=((x)%1000003*0x9e3779b97f4a7c15ull)"
+    if not (has("clang-19", "clang-19", name) and has("create_llvm_prof", "autofdo", name)):
+        return
+    assert not build("old", "-gdwarf-4", slow)
+    made = record("old.data", "cpu-clock:u", "old", "1000000", frequency=("-F", "4999"))
+    if made.returncode:
+        skip(name, "events cannot be opened: " + made.stderr.split("\n")[0])
+        return
+    export("autofdo", "old.data", "old.text", "--binary", "old")
+    p = run("create_llvm_prof", "--binary=old", "--profiler=text", "--use_lbr=false", "--profile=old.text", "--format=binary", "--out=old.prof")
+    remarks = run("clang-19", "-O2", "-gdwarf-4", "-fdebug-info-for-profiling", "-fprofile-sample-use=old.prof", "-Rpass=inline", slow, source, "-o", "new").stderr
+    check("'step' inlined into 'often'" in remarks, name, [p.stderr, remarks])
+
+
+UNLUCKY = """
+#include <stdio.h>
+#include <stdlib.h>
+static volatile unsigned long sink;
+static __attribute__((noinline)) unsigned long step(unsigned long x)
+{
+	if (__builtin_expect(x % 16 == 0, 1)) {
+		for (int i = 0; i < 2; i++)
+			sink += x >> i;
+		x ^= sink & 1;
+	}
+	if (__builtin_expect(x % 16 == 3, 1))
+		sink ^= x * 7;
+	return x * 6364136223846793005ul + 1442695040888963407ul;
+}
+unsigned long other(unsigned long x);
+int main(int argc, char **argv)
+{
+	unsigned long x = 1;
+
+	for (long i = argc > 1 ? atol(argv[1]) : 9; i > 0; i--)
+		x = step(x >> 7) + other(x);
+	printf("%lu\\n", x);
+	return 0;
+}
+"""
+OTHER = """
+static __attribute__((noinline)) unsigned long step(unsigned long x)
+{
+	return x % 3 ? x + 1 : x / 3;
+}
+unsigned long other(unsigned long x)
+{
+	return step(x) + step(x + 1);
+}
+"""
+
+
+def of_fdata(path):
+    return sorted(read(path).splitlines()[1:])
+
+
+def bolt_of_samples():
+    """A program laid out for what seldom happens; two of its functions have one name."""
+    name = "samples, llvm-bolt: fewer branches are taken"
+    if not (has("clang-19", "clang-19", name) and has(LLVM + "llvm-bolt", "bolt-19", name)):
+        return
+    for path, text in (("unlucky.c", UNLUCKY), ("other.c", OTHER)):
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text)
+    run("clang-19", "-O2", "-g", "-Wl,--emit-relocs", "unlucky.c", "other.c", "-o", "unlucky")
+    made = record("unlucky.data", "cpu-clock:u", "unlucky", "50000000", frequency=("-F", "4999"))
+    if made.returncode:
+        skip(name, "events cannot be opened: " + made.stderr.split("\n")[0])
+        return
+    export("bolt", "unlucky.data", "unlucky.fdata", "--binary", "unlucky")
+    bolted = run(LLVM + "llvm-bolt", "unlucky", "-data=unlucky.fdata", "-o", "lucky", "-reorder-blocks=ext-tsp", "-dyno-stats")
+    stats = [(int(n), float(p)) for n, p in re.findall(r"(\d+) : taken branches \(([-+=0-9.]+)%\)", bolted.stdout + bolted.stderr)]
+    log("\n".join(line for line in (bolted.stdout + bolted.stderr).split("\n") if re.search(r"taken branches|execution profile", line)))
+    check(stats and stats[0][1] < 0, name, bolted.stdout + bolted.stderr)
+    check(run("./lucky", N).stdout == run("./unlucky", N).stdout != "", "the program prints the same")
+    if has("perf", "linux-perf", "perf2bolt -nl"):
+        export("perf.data", "unlucky.data", "unlucky.perf")
+        p = run(LLVM + "perf2bolt", "unlucky", "-nl", "-p", "unlucky.perf", "-o", "theirs.fdata")
+        check(os.path.exists("theirs.fdata") and of_fdata("unlucky.fdata") == of_fdata("theirs.fdata"), "perf2bolt -nl of the same samples has the same lines",
+              [p.stderr[-500:], of_fdata("unlucky.fdata")[:9]])
+
+
 # --- from exact traces ---
 
 
@@ -256,6 +340,8 @@ def never_ran():
 if not os.access(source, os.R_OK):
     skip_all("no " + source)
 loop_of_samples()
+loop_of_autofdo()
+bolt_of_samples()
 exact()
 coverage()
 never_ran()
