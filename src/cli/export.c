@@ -300,14 +300,21 @@ int export_check_event(const struct export_run *r)
 /* What is copied, not only read. */
 static int check_recording(const struct export_run *r)
 {
-	const char *why = !r->opts.file                      ? "it is a snapshot of trace"
-			: perf_file_is_swapped(r->opts.file) ? "it is of the other byte order"
-							     : NULL;
+	const char *name = r->opts.format->name;
 
-	if (!r->opts.format->is_recording || !why)
+	if (!r->opts.format->is_recording || (r->opts.file && !perf_file_is_swapped(r->opts.file)))
 		return CLI_OK;
-	cli_error("%s: %s: %s copies recordings of this machine's byte order alone", r->in.path,
-		  why, r->opts.format->name);
+	if (r->opts.file)
+		cli_error("%s: its records are of the other byte order, and %s copies them as they "
+			  "are",
+			  r->in.path, name);
+	else
+		cli_error("%s: it is a directory of trace, and %s copies the records of a "
+			  "recording",
+			  r->in.path, name);
+	cli_hint(r->opts.file ? "export it on a machine of its byte order; all other formats are "
+				"written here, too"
+			      : "all other formats are written of it, too");
 	return CLI_FAILED;
 }
 

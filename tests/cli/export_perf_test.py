@@ -87,6 +87,25 @@ p = run(clew, "export", "--to", "perf.data", "-i", "-", "-o", os.path.join(work,
 tap.check(p.returncode == 1 and b"bad file" in p.stderr and [e[1] for e in events(os.path.join(work, "late.data"))] == [5000],
           "a pipe that names an event after samples: what came before, and an error", p.stderr)
 
+# --- what is not copied ---
+
+attr = struct.pack(">IIQQQQQ", 1, 128, 0, 1000, 7, 0, 0).ljust(128, b"\0")
+records = struct.pack(">IHHQIIQ", 9, 2, 32, 0x1000, 7, 7, 5) * 3
+swapped = os.path.join(work, "swapped.data")
+with open(swapped, "wb") as f:
+    f.write(struct.pack(">QQQQQQQQQ", 0x32454C4946524550, 104, 144, 104, 144, 248, len(records), 0, 0) + bytes(32) + attr + bytes(16) + records)
+p = export(swapped, "perf.data")
+tap.check(p.returncode == 1 and not p.stdout and b"of the other byte order" in p.stderr and b"on a machine of its byte order" in p.stderr, "the other byte order: why, and what to do",
+          p.stderr)
+p = export(swapped, "collapsed", "--weight=samples")
+tap.check(p.returncode == 0 and p.stdout.rstrip().endswith(b" 3"), "other formats are written of it", [p.stdout, p.stderr])
+snapshot = os.path.join(DATA, "coresight-truth", "work")
+if os.path.exists(snapshot):
+    p = export(snapshot, "perf.data")
+    tap.check(p.returncode == 1 and not p.stdout and b"directory of trace" in p.stderr, "a directory of trace: why", p.stderr)
+else:
+    tap.skip("a directory of trace", "no " + snapshot)
+
 # --- stacks ---
 
 to = copied(DEFERRED)
