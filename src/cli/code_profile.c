@@ -142,6 +142,14 @@ void code_profile_report(const struct code_profile *p)
 
 /* --- counting --- */
 
+/** Who reads the input next says what is wrong with it. */
+static int forget(struct code_profile *p)
+{
+	counted_code_done(&p->code);
+	p->code = (struct counted_code){0};
+	return CLI_OK;
+}
+
 static int count_trace(struct code_profile *p)
 {
 	const struct counted_trace_opts opts = {
@@ -153,6 +161,8 @@ static int count_trace(struct code_profile *p)
 
 	if (!err)
 		return CLI_OK;
+	if (p->is_of_branches)
+		return forget(p);
 	diag.code = err;
 	return cli_fail(p->in->path, &diag);
 }
@@ -182,8 +192,8 @@ static int count_stacks(struct code_profile *p)
 	struct clew_diag diag = {0};
 
 	if (branch_edges(&p->code, p->analysis, &p->samples, &p->stacks, &diag))
-		return cli_input_fail(p->in, &diag);
-	if (!p->stacks.nr_stacks && !p->takes_samples)
+		return p->is_of_branches ? forget(p) : cli_input_fail(p->in, &diag);
+	if (!p->stacks.nr_stacks && !p->takes_samples && !p->is_of_branches)
 		return refuse_recording(p);
 	return CLI_OK;
 }

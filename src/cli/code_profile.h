@@ -24,7 +24,7 @@ struct code_profile {
 	bool takes_samples;  /* those without branch stacks, too */
 	const char *instead; /* a hint, where there are none of these; or NULL */
 	bool is_of_branches; /* nothing is counted, and that is no failure, of an input without
-				them, and of a trace with a filter */
+				them or that is damaged, and of a trace with a filter */
 	struct branch_edges_opts samples;
 	/* The results. */
 	struct trace_input *trace; /* NULL: samples were counted */

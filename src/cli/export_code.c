@@ -76,7 +76,7 @@ static const struct code_format formats[] = {
 	{.name = "autofdo", .summary = "create_llvm_prof --profiler=text", .takes_samples = true,
 	 .write = write_autofdo, .report = export_code_warn_dwarf},
 	{.name = "bolt", .summary = "perf2bolt --pa; of plain samples: llvm-bolt -data", .takes_samples = true,
-	 .write = write_bolt, .report = export_code_report_bolt},
+	 .write = write_bolt, .report = export_code_report_bolt, .put = export_code_put_bolt},
 };
 /* clang-format on */
 

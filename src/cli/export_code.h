@@ -45,6 +45,7 @@ int export_code(struct export_run *r);
 /* What is special about a format, for its row. */
 void export_code_warn_dwarf(const struct export_code *x);
 void export_code_report_bolt(const struct export_code *x);
+void export_code_put_bolt(const struct export_code *x, struct json_put *j);
 void export_code_report_inlined(const struct export_code *x);
 void export_code_put_inlined(const struct export_code *x, struct json_put *j);
 void export_code_report_lines(const struct export_code *x);

@@ -169,6 +169,11 @@ void export_code_put_lines(const struct export_code *x, struct json_put *j)
 	json_put_u64(j, "binaries_without_lines", x->lines.nr_without);
 }
 
+void export_code_put_bolt(const struct export_code *x, struct json_put *j)
+{
+	json_put_u64(j, "samples_in_no_function", x->nr_nowhere);
+}
+
 void export_code_put_inlined(const struct export_code *x, struct json_put *j)
 {
 	const struct inline_profile *p = &x->inlined;

@@ -81,6 +81,11 @@ static void report_numbers(const struct export_run *r)
 			"throttled, or its buffer full",
 			(unsigned long long)x->nr_pauses, (unsigned long long)x->pause_ns / 1000000,
 			(unsigned long long)x->pause_ns / 1000 % 1000);
+	if (x->overlap_ns)
+		cli_note("slices are wall time: %llu.%03llu ms less than their samples, which "
+			 "overlap",
+			 (unsigned long long)x->overlap_ns / 1000000,
+			 (unsigned long long)x->overlap_ns / 1000 % 1000);
 	if (x->nr_clipped)
 		cli_note("%llu markers outside of the time of all samples were moved to it",
 			 (unsigned long long)x->nr_clipped);
@@ -149,6 +154,7 @@ static void report_json(const struct export_run *r)
 	json_put_u64(&j, "bpf_filtered_samples", r->summary.nr_bpf_filtered);
 	json_put_u64(&j, "pauses", x->nr_pauses);
 	json_put_u64(&j, "paused_ns", x->pause_ns);
+	json_put_u64(&j, "overlap_ns", x->overlap_ns);
 	json_put_u64(&j, "moved_markers", x->nr_clipped);
 	json_put_bool(&j, "is_truncated", r->summary.end.code == CLEW_TRUNCATED || r->is_damaged);
 	json_close(&j, '}');

@@ -371,6 +371,11 @@ void export_count_cut(struct export *x)
 	x->summary.nr_cut++;
 }
 
+void export_count_overlap(struct export *x, uint64_t ns)
+{
+	x->summary.overlap_ns += ns;
+}
+
 void export_count_clipped(struct export *x)
 {
 	x->summary.nr_clipped++;

@@ -137,6 +137,7 @@ struct export_summary {
 	uint64_t nr_cut;              /* written with a cut stack */
 	uint64_t nr_no_key;           /* of threads and groups for which there was no room */
 	uint64_t nr_pauses, pause_ns; /* added up over CPUs and threads */
+	uint64_t overlap_ns;          /* by which slices of wall time are shorter than samples */
 	uint64_t nr_clipped;          /* markers outside of the time of all samples, moved to it */
 };
 
@@ -168,6 +169,8 @@ struct buf *export_out(struct export *x);
 enum clew_err export_flush(struct export *x);
 /** A stack was cut when it was written. */
 void export_count_cut(struct export *x);
+/** Slices of wall time are shorter than their samples. */
+void export_count_overlap(struct export *x, uint64_t ns);
 /** A marker was moved. */
 void export_count_clipped(struct export *x);
 /** NULL before the end. */

@@ -72,6 +72,14 @@ odd = ((place("hot", 1), top), (loop, BASE + 0xff000), (0x10, top), (loop, 0x10)
 p = export(recording("odd.data", [STACKS], [*program_records(STACKS), STACKS.sample(place("hot", 2), chain=chain(place("hot", 2)), branches=odd, time=5)]), "callgrind", "--instr")
 tap.check(p.returncode == 0 and all(k[0] != start + 1 for k in jumps(p.stdout)), "branches that cannot be", [p.stderr, jumps(p.stdout)])
 
+damaged = os.path.join(work, "damaged.data")
+with open(data, "rb") as f:
+    whole = f.read()
+with open(damaged, "wb") as f:
+    f.write(whole[:-len(whole) // 8] + bytes(len(whole) // 8))
+p, q = export(damaged, "callgrind", "--instr"), export(damaged, "callgrind")
+tap.check(p.returncode == q.returncode and p.stderr == q.stderr and (b"\nfn=" in p.stdout) == (b"\nfn=" in q.stdout), "a damaged recording: as without jumps", [p.stderr, q.stderr])
+
 if shutil.which("callgrind_annotate"):
     path = os.path.join(work, "callgrind.out")
     with open(path, "wb") as f:

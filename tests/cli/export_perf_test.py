@@ -12,6 +12,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
 from cli import perf_make as pm
+from cli import spe_lib
 from cli.export_make import ENV, clew, cycles, evil, export, one, run, two, work
 
 DATA, DEFERRED = (os.path.abspath(p) for p in sys.argv[2:4])
@@ -86,6 +87,18 @@ piped = b"".join([struct.pack("<8sQ", b"PERFILE2", 16), named(cycles), samples[0
 p = run(clew, "export", "--to", "perf.data", "-i", "-", "-o", os.path.join(work, "late.data"), input=piped)
 tap.check(p.returncode == 1 and b"bad file" in p.stderr and [e[1] for e in events(os.path.join(work, "late.data"))] == [5000],
           "a pipe that names an event after samples: what came before, and an error", p.stderr)
+
+# --- trace by snapshots ---
+
+OVERWRITE = 2  # PERF_AUX_FLAG_
+trace = b"".join(spe_lib.load(0x400000 + 4 * i, 1000 + i) for i in range(40))
+taken = os.path.join(work, "taken.data")
+with open(taken, "wb") as f:
+    f.write(spe_lib.recording([spe_lib.record(79, spe_lib.TIME_CONV), spe_lib.v2((0, spe_lib.N1, spe_lib.PMU, ())), spe_lib.COMM, spe_lib.aux(trace, 0, 0, 100),
+                               spe_lib.chunk(0, len(trace), 5000, flags=OVERWRITE)]))
+to = copied(taken)
+tap.check([e[1] for e in events(to)] == [40, 40] and events(to) == events(taken), "trace by snapshots", [events(to), events(taken)])
+check_perf(to, "trace by snapshots")
 
 # --- what is not copied ---
 

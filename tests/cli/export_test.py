@@ -17,8 +17,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
 from cli import perf_make as pm
-from cli.export_make import (BASE, ENV, LONG, NR_EVIL, SOURCE, TYPE, at, chain, clew, cycles, evil, export, long_at, main_samples, message, one, packed, place, program,
-                             program_records, recording, run, threads, two, work)
+from cli.export_make import (BASE, ENV, LONG, NR_EVIL, SOURCE, TYPE, at, chain, clew, compiled, cycles, evil, export, long_at, main_samples, message, one, packed, place, program,
+                             program_records, recording, run, symbols, threads, two, work)
 
 FORMATS = {"pprof", "collapsed", "speedscope", "callgrind", "firefox", "chrome", "chrome-samples", "perfetto", "perfetto-v57", "perf.data"}
 # Each has its checks below, or in export_viewers_test.py and export_perf_test.py; parquet, which needs a library, in export_parquet_test.py.
@@ -169,6 +169,17 @@ if GO:
     tap.check(selected("-tagfocus=level=kernel") == 1 and selected("-tagfocus=thread=other") == tids["8"], "go tool pprof: -tagfocus=level and thread")
     raw = go("-raw")
     tap.check(f"1: 0x{BASE:x}/0x{BASE + 0x100000:x}/0x0 {program}" in raw, "go tool pprof: -raw lists the mapping", raw[-600:])
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", run("readelf", "-n", program).stdout.decode())
+    if build_id:
+        listed = os.path.join(work, "listed.data")
+        name = program.encode().ljust(len(program) + 8 & ~7, b"\0")
+        ids = pm.record(67, struct.pack("<i20s4x", -1, bytes.fromhex(build_id.group(1))) + name, 2)
+        with open(listed, "wb") as f:
+            f.write(pm.perf_data([cycles], b"".join([*threads, *main_samples(cycles)]), {2: ids, 12: pm.event_desc([cycles], [b"cpu-clock"])}))
+        with open(profile, "wb") as f:
+            f.write(export(listed, "pprof").stdout)
+        raw = go("-raw")
+        tap.check(f"{program} {build_id.group(1)}" in raw, "go tool pprof: and its build id, where the recording has it", raw[-600:])
 else:
     tap.skip("go tool pprof", "no go (package golang-go)")
 
@@ -262,6 +273,17 @@ recursive = recording("recursive.data", [cycles], [*program_records(cycles), sta
                                                    stack_of("main", "main", "outer", "outer", time=6)])
 c = Callgrind(export(recursive, "callgrind", "--weight=samples", "--no-inline").stdout)
 tap.check({f: n[0] for f, n in c.inclusive.items()} == {"main": 2, "outer": 2, "hot": 1}, "callgrind: with recursion a sample counts once", c.inclusive)
+# Part of a function is in another file, as of a macro or header.
+with open(os.path.join(work, "part.inc"), "w", encoding="ascii") as f:
+    f.write("\tfor (unsigned long i = 0; i < n; i++)\n\t\tsink += i * n;\n")
+mixed = compiled("mixed", 'static volatile unsigned long sink;\n__attribute__((noinline)) unsigned long both(unsigned long n)\n{\n#include "part.inc"\n\treturn sink;\n}\n'
+                 "int main(void)\n{\n\treturn (int)both(3);\n}\n")
+inside = symbols(mixed)["both"]
+parts = export(recording("mixed.data", [cycles], [*program_records(cycles, path=mixed), *(cycles.sample(BASE + inside[0] + i, chain=chain(BASE + inside[0] + i), time=5 + i)
+                                                                                          for i in range(inside[1]))]), "callgrind", "--weight=samples").stdout
+c = Callgrind(parts)
+tap.check(c.own == {"both": [inside[1]]} and re.search(rb"^fi=\(\d+\) .*part.inc$", parts, re.M), "callgrind: code of another file is under fi=, in one function",
+          [c.own, parts.decode()])
 p = export(one, "callgrind", "--by", "cpu")
 tap.check(p.returncode == 2 and b"callgrind does not distinguish by cpu" in p.stderr, "callgrind: --by cpu is refused", p.stderr)
 p = export(one, "pprof", "--instr")
@@ -369,6 +391,12 @@ for to in sorted(FORMATS):
         continue
     peaks = [peak(to, long_1), peak(to, long_4)]
     tap.check(peaks[1] < peaks[0] * 1.1, to + ": four times as many samples take no more memory", peaks)
+
+many = recording("many.data", [cycles], [*program_records(cycles), cycles.sample(place("hot"), chain=chain(place("hot")), time=5) * 500001])
+p = export(many, "speedscope", "-o", os.path.join(work, "out"))
+tap.check(p.returncode == 0 and b"speedscope needs minutes and gigabytes" in p.stderr and b"pprof" in p.stderr, "speedscope: so many samples that its page does not load them",
+          p.stderr)
+os.remove(many)
 
 # --- refusals ---
 

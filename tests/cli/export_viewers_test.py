@@ -218,6 +218,12 @@ tap.check(begun.count("main") == 1 and begun.count("hot") == begun.count("outer"
 top = slices(d["traceEvents"])[(7, 7)]
 total = sum(b - a for _, a, b in top)
 tap.check(0.99 * 100000 < total <= 100000 and top[0][1] == 0, "chrome: slices last as long as the period, and no longer", total)
+overlapping = steady("overlap.data", cycles, 7, [10000, 10400, 10800, 20000])
+p = export(overlapping, "chrome", "--no-inline")
+shown = sum(b - a for _, a, b in slices(json.loads(p.stdout)["traceEvents"])[(7, 7)])
+overlap = json.loads(export(overlapping, "chrome", "--no-inline", "--json").stderr)["overlap_ns"]
+tap.check(overlap == 4000 - shown > 0 and b"slices are wall time: 0.001 ms less than their samples" in p.stderr, "chrome: the note says by how much they are shorter",
+          [overlap, shown, p.stderr])
 edges = [e for e in d["traceEvents"] if e["ph"] in "BE" and e["name"] != "main"]
 tap.check(all(round(1000 * (b["ts"] - a["ts"])) == 1 for a, b in zip(edges[1::2], edges[2::2]) if a["ph"] == "E" and b["ts"] - a["ts"] < 0.05),
           "chrome: an end that a begin causes lies 1 ns before it", edges[:4])

@@ -271,7 +271,7 @@ static enum clew_err put_slices(struct export *x, const struct export_sample *s)
 	struct chrome *p = export_state(x);
 	struct chrome_thread *t = thread_at(p, k->thread);
 	struct export_stack stack;
-	uint64_t now;
+	uint64_t now, duration;
 
 	if (!t || !export_stack(x, s->node, &stack))
 		return CLEW_NO_MEMORY;
@@ -283,10 +283,13 @@ static enum clew_err put_slices(struct export *x, const struct export_sample *s)
 
 		end_slices(x, t, k->thread, is_next ? common(t, &stack) : 0,
 			   is_next ? now - 1 : t->end);
+		p->shown_ns = u64_sum(p->shown_ns, (is_next ? now : t->end) - t->last);
 	}
 	t->nr++;
 	t->last = now;
-	t->end = u64_sum(now, duration_of(x, s));
+	duration = duration_of(x, s);
+	t->end = u64_sum(now, duration);
+	p->sampled_ns = u64_sum(p->sampled_ns, duration);
 	return begin_sample(x, t, &stack, k, category_of(x, s, k));
 }
 
@@ -299,8 +302,11 @@ static enum clew_err finish_slices(struct export *x)
 		struct chrome_thread *t = &p->threads.data[i];
 
 		end_slices(x, t, i - 1, 0, t->end);
+		p->shown_ns = u64_sum(p->shown_ns, t->end - t->last);
 		err = export_flush(x);
 	}
+	if (p->sampled_ns > p->shown_ns)
+		export_count_overlap(x, p->sampled_ns - p->shown_ns);
 	json_close(&p->json, ']');
 	json_close(&p->json, '}');
 	buf_char(export_out(x), '\n');

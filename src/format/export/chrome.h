@@ -23,7 +23,8 @@ struct chrome {
 	} threads; /* by thread + 1; 0: the unknown one */
 	uint64_t start;
 	bool has_start;
-	struct buf name; /* of the function at hand */
+	struct buf name;               /* of the function at hand */
+	uint64_t sampled_ns, shown_ns; /* of all samples, and of slices */
 
 	/* Samples: their events come after them. */
 	struct json_put events;
