@@ -9,7 +9,8 @@ enum { RELEASE_STEP = 32 << 20 }; /* of a mapped file, at a time */
 enum clew_err ana_reader_init(struct ana_reader *rd, struct perf_file *file,
 			      const struct perf_input *input, bool is_mapped)
 {
-	*rd = (struct ana_reader){.file = file, .progress = input->progress};
+	*rd = (struct ana_reader){
+		.file = file, .progress = input->progress, .trail.step = RELEASE_STEP};
 	if (is_mapped)
 		rd->map = (struct os_map){input->data, input->size};
 	rd->order = perf_order_new(0);
@@ -77,11 +78,8 @@ static void release_pages(struct ana_reader *rd)
 	if (!rd->map.data)
 		return;
 	os_map_ahead_reached(rd->ahead, pos);
-	if (rd->ahead || pos < rd->released + RELEASE_STEP)
-		return;
-	os_map_release(&rd->map, rd->released, pos);
-	/* Once more from a little before: a record may have straddled the step. */
-	rd->released = pos - pos % 4096;
+	while (!rd->ahead && os_map_trail_next(&rd->trail, &rd->map, pos))
+		;
 }
 
 /* Kernel records wait for their turn; what a tool wrote, or what has no time, counts from where it

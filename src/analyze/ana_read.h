@@ -5,6 +5,7 @@
 #include <clew/time.h>
 
 #include "os/file.h"
+#include "os/map_trail.h"
 #include "perfdata/perf_file.h"
 #include "perfdata/perf_order.h"
 
@@ -28,7 +29,7 @@ struct ana_reader {
 	struct perf_file *file; /* borrowed */
 	struct perf_order *order;
 	struct os_map map; /* its pages are given back; data NULL: none */
-	uint64_t released;
+	struct os_map_trail trail;
 	struct os_map_ahead *ahead; /* does that in a thread; NULL: we do */
 	struct progress *progress;  /* NULL: no one looks */
 	struct perf_record mark;    /* FINISHED_ROUND, returned after what it releases */

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/mem.h"
+#include "os/map_trail.h"
 #include "os/thread.h"
 
 #ifndef MADV_POPULATE_READ
@@ -23,8 +24,9 @@ struct os_map_ahead {
 	struct os_lock *lock; /* of pos and is_over */
 	size_t pos;
 	bool is_over;
-	size_t reported;          /* the reader's */
-	size_t entered, released; /* the thread's: multiples of STEP */
+	size_t reported; /* the reader's */
+	size_t entered;  /* the thread's: a multiple of STEP */
+	struct os_map_trail trail;
 };
 
 static bool enter_pages(struct os_map_ahead *a)
@@ -49,12 +51,7 @@ static bool work(struct os_map_ahead *a, size_t pos)
 			a->entered = SIZE_MAX;
 		return true;
 	}
-	if (pos >= a->released + KEEP + STEP) {
-		os_map_release(&a->map, a->released, a->released + STEP);
-		a->released += STEP;
-		return true;
-	}
-	return false;
+	return pos >= KEEP && os_map_trail_next(&a->trail, &a->map, pos - KEEP);
 }
 
 static void run(void *ctx)
@@ -85,6 +82,7 @@ struct os_map_ahead *os_map_ahead_start(const struct os_map *m)
 	if (!a)
 		return NULL;
 	a->map = *m;
+	a->trail.step = STEP;
 	a->lock = os_lock_new();
 	a->thread = a->lock ? os_thread_start(run, a) : NULL;
 	if (a->thread)
