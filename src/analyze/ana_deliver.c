@@ -286,6 +286,8 @@ enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
 			ana_user_of_info(a->infos, &user);
 		return CLEW_OK;
 	}
+	if (!ana_losses_sample(&a->losses, s.cpu, s.tid, s.time))
+		return CLEW_NO_MEMORY;
 	if (a->defer.mode == ANA_DEFER_OFF && ends_with_mark(&s.callchain) &&
 	    ana_defer_is_wanted(a)) {
 		err = ana_defer_start(a);

@@ -21,28 +21,21 @@ static enum clew_err play(struct analyze *a, const struct perf_record *r)
 	return who_play(&who_player_of_now, a->who, who_guests(a->who), r, &stamp);
 }
 
-/*
- * What found no room is counted twice from Linux 6.0 on: in a LOST record as soon as there is room
- * again, and by event (PERF_FORMAT_LOST), which the recorder reads and writes at the end as
- * LOST_SAMPLES without a time. The last loss of a ring is in the second one alone. What a BPF
- * filter did not want is no loss.
- */
 static enum clew_err take_lost(struct analyze *a, const struct perf_record *r,
 			       struct clew_perf_ns time)
 {
-	struct ana_losses *n = &a->losses;
-	struct perf_lost l;
-	uint64_t *to;
+	struct bytes body = perf_record_body(r);
+	const struct perf_evsel *evsel =
+		perf_evlist_of_record(perf_file_evlist(a->file), r->type, body, r->swap);
+	struct perf_sample_id id = {.cpu = UINT32_MAX, .tid = UINT32_MAX};
+	enum clew_err err;
 
-	if (perf_lost_parse(r, &l) != CLEW_OK)
-		return CLEW_BAD_FILE;
-	to = l.is_bpf_filtered           ? &a->summary.nr_bpf_filtered
-	   : r->type == PERF_RECORD_LOST ? &n->noted
-	   : ana_has_place(time)         ? &n->dropped
-					 : &n->totals;
-	*to = u64_sum(*to, l.lost);
-	a->summary.nr_lost = u64_sum(n->noted > n->totals ? n->noted : n->totals, n->dropped);
-	return CLEW_OK;
+	if (evsel)
+		perf_sample_id_parse(body, r->swap, &evsel->attr, &id); /* else they are unknown */
+	err = ana_losses_take(&a->losses, r, &id, time);
+	a->summary.nr_lost = ana_losses_nr(&a->losses);
+	a->summary.nr_bpf_filtered = a->losses.bpf_filtered;
+	return err;
 }
 
 static enum clew_err take_aux(struct analyze *a, const struct perf_record *r)

@@ -84,6 +84,7 @@ void analyze_free(struct analyze *a)
 	ana_cache_done(&a->cache);
 	ana_filter_done(&a->filter);
 	ana_aux_done(&a->aux);
+	ana_losses_done(&a->losses);
 	ana_tracing_done(&a->tracing);
 	ana_windows_done(&a->windows);
 	who_on_done(&a->on);
@@ -324,6 +325,9 @@ static enum clew_err summarize(struct analyze *a)
 	a->summary.nr_aux = a->aux.cpus.nr;
 	a->summary.gaps = a->aux.gaps.data;
 	a->summary.nr_gaps = a->aux.gaps.nr;
+	a->summary.loss_sums = a->losses.sums;
+	a->summary.losses = a->losses.all.data;
+	a->summary.nr_losses = a->losses.all.nr;
 	a->summary.unresolved = a->unresolved.data;
 	a->summary.nr_unresolved = a->unresolved.nr;
 	return CLEW_OK;

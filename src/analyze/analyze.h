@@ -370,6 +370,18 @@ struct ana_aux_gap {
 	uint32_t flags;               /* PERF_AUX_FLAG_ of the first */
 };
 
+/** Records or samples that were lost: the newest one of the same ring came at from. */
+struct ana_loss {
+	struct clew_perf_ns from, to; /* equal: nothing of the ring came before */
+	uint32_t cpu, tid;            /* all ones: any, or unknown; tid: where the CPU is unknown */
+	uint64_t nr;
+};
+
+/** Of all losses with a time. */
+struct ana_loss_sums {
+	uint64_t nr, nr_records, ns;
+};
+
 /** Outcomes of the samples' user parts. */
 struct ana_outcomes {
 	uint64_t nr;                           /* samples; the sum of by_reason */
@@ -416,6 +428,9 @@ struct ana_summary {
 	size_t nr_aux;
 	const struct ana_aux_gap *gaps; /* by CPU and time; the first ones of each */
 	size_t nr_gaps;
+	struct ana_loss_sums loss_sums;
+	const struct ana_loss *losses; /* in order of their ends, the first ones */
+	size_t nr_losses;
 	/* When events that pause and resume had tracing on (ana_tracing.h); lives as long as the
 	 * analysis. NULL: no event does. */
 	const struct ana_tracing *tracing;

@@ -5,6 +5,7 @@
 #include "analyze/ana_aux.h"
 #include "analyze/ana_defer.h"
 #include "analyze/ana_filter.h"
+#include "analyze/ana_losses.h"
 #include "analyze/ana_places.h"
 #include "analyze/ana_read.h"
 #include "analyze/ana_resolve.h"
@@ -18,11 +19,6 @@
 #include "perfdata/perf_stack_info.h"
 #include "who/who.h"
 #include "who/who_own.h"
-
-/** Sums of what LOST records say, of the recorder's totals, and of samples that the PMU dropped. */
-struct ana_losses {
-	uint64_t noted, totals, dropped;
-};
 
 /* State of the pipeline that analyze.c runs; only this room includes it. */
 

@@ -48,11 +48,12 @@ int main(void)
 		.nr_filtered = 1,
 		.nr_bad = 3,
 		.nr_lost = 4,
+		.loss_sums = {.nr = 2,                .nr_records = 3, .ns = 1000},
 		.nr_aux_bytes = 5,
 		.first_time.ns = 6,
 		.last_time.ns = UINT64_MAX - 1,
-		.order = {.nr_late = 7},
-		.end = { .code = CLEW_TRUNCATED, .offset = 8},
+		.order = {.nr_late = 7                     },
+		.end = {.code = CLEW_TRUNCATED, .offset = 8                         },
 		.unresolved = unresolved,
 		.nr_unresolved = 1
         };
@@ -64,7 +65,7 @@ int main(void)
 	/* clang-format off */
 	CHECK_STR(buf_cstr(&out),
 		"{\"format\":\"clew-report\",\"version\":1,"
-		"\"summary\":{\"samples\":2,\"filtered\":1,\"unusable\":3,\"lost\":4,\"late\":7,\"aux_bytes\":5,"
+		"\"summary\":{\"samples\":2,\"filtered\":1,\"unusable\":3,\"lost\":4,\"losses\":{\"intervals\":2,\"records\":3,\"ns\":1000},\"late\":7,\"aux_bytes\":5,"
 		"\"first_time\":6,\"last_time\":18446744073709551614,\"cut_at\":8,"
 		"\"unresolved\":[{\"dso\":null,\"samples\":1,\"reason\":null}]},"
 		"\"sort\":[\"comm\",\"pid\",\"tid\",\"cpu\",\"dso\",\"sym\"],"

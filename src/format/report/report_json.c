@@ -47,6 +47,16 @@ static void put_unresolved(struct json_put *j, const struct ana_summary *s)
 	json_close(j, ']');
 }
 
+static void put_losses(struct json_put *j, const struct ana_loss_sums *s)
+{
+	json_key(j, "losses");
+	json_open(j, '{');
+	json_put_u64(j, "intervals", s->nr);
+	json_put_u64(j, "records", s->nr_records);
+	json_put_u64(j, "ns", s->ns);
+	json_close(j, '}');
+}
+
 static void put_summary(struct json_put *j, const struct ana_summary *s)
 {
 	json_key(j, "summary");
@@ -57,6 +67,8 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 	json_put_u64(j, "lost", s->nr_lost);
 	if (s->nr_bpf_filtered)
 		json_put_u64(j, "filtered_by_bpf", s->nr_bpf_filtered);
+	if (s->loss_sums.nr)
+		put_losses(j, &s->loss_sums);
 	json_put_u64(j, "late", s->order.nr_late);
 	if (s->nr_over_budget)
 		json_put_u64(j, "over_budget", s->nr_over_budget);
