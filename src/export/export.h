@@ -7,6 +7,7 @@
 #include "base/sink.h"
 #include "export/export_jumps.h"
 #include "export/export_tables.h"
+#include "report/report_tree.h"
 
 /*
  * From the pipeline's samples to the files of other tools. One walk serves all formats: it makes
@@ -202,6 +203,7 @@ bool export_stack(struct export *x, uint32_t node, struct export_stack *ret);
 /* Stacks as the tree they are, for formats with such a table: numbers from 1 to export_nr_nodes(),
  * callers first. */
 uint32_t export_nr_nodes(const struct export *x);
+const struct report_tree *export_tree(const struct export *x);
 /** The stack of the innermost frame's callers; 0: it has none. */
 uint32_t export_callers(const struct export *x, uint32_t node);
 /** Its innermost frame (by_function: function). */

@@ -229,6 +229,11 @@ uint32_t export_nr_nodes(const struct export *x)
 	return (uint32_t)x->tree.nodes.nr - 1; /* without the root */
 }
 
+const struct report_tree *export_tree(const struct export *x)
+{
+	return &x->tree;
+}
+
 uint32_t export_callers(const struct export *x, uint32_t node)
 {
 	return x->tree.nodes.data[node].parent;

@@ -210,8 +210,10 @@ static void put_edge(struct export *x, const char *ph, uint32_t function, uint32
 static void end_slices(struct export *x, struct chrome_thread *t, uint32_t thread, size_t keep,
 		       uint64_t ns)
 {
-	while (t->open.nr > keep)
-		put_edge(x, "E", t->open.data[--t->open.nr], thread, ns, NULL);
+	const struct report_slice *s;
+
+	while ((s = report_slices_end(&t->calls, keep)))
+		put_edge(x, "E", export_innermost_frame(x, s->node), thread, ns, NULL);
 }
 
 static uint64_t duration_of(const struct export *x, const struct export_sample *s)
@@ -235,26 +237,16 @@ static bool follows(struct chrome_thread *t, uint64_t now)
 	return true;
 }
 
-static size_t common(const struct chrome_thread *t, const struct export_stack *stack)
+static enum clew_err begin_sample(struct export *x, struct chrome_thread *t, uint32_t node,
+				  const struct export_key *k, const char *category)
 {
-	size_t n = 0;
+	size_t nr = t->calls.open.nr;
 
-	while (n < t->open.nr && n < stack->nr && t->open.data[n] == stack->at[stack->nr - 1 - n])
-		n++;
-	return n;
-}
-
-static enum clew_err begin_sample(struct export *x, struct chrome_thread *t,
-				  const struct export_stack *s, const struct export_key *k,
-				  const char *category)
-{
-	while (t->open.nr < s->nr) {
-		uint32_t function = s->at[s->nr - 1 - t->open.nr];
-
-		if (!vec_push(&t->open, function))
-			return CLEW_NO_MEMORY;
-		put_edge(x, "B", function, k->thread, t->last, category);
-	}
+	if (!report_slices_begin(&t->calls, export_tree(x), node, t->last))
+		return CLEW_NO_MEMORY;
+	for (; nr < t->calls.open.nr; nr++)
+		put_edge(x, "B", export_innermost_frame(x, t->calls.open.data[nr].node), k->thread,
+			 t->last, category);
 	return CLEW_OK;
 }
 
@@ -270,10 +262,9 @@ static enum clew_err put_slices(struct export *x, const struct export_sample *s)
 	const struct export_key *k = export_key_at(x, s->key);
 	struct chrome *p = export_state(x);
 	struct chrome_thread *t = thread_at(p, k->thread);
-	struct export_stack stack;
 	uint64_t now, duration;
 
-	if (!t || !export_stack(x, s->node, &stack))
+	if (!t)
 		return CLEW_NO_MEMORY;
 	now = chrome_since_start(p, s->time, t->end);
 	if (t->nr && now < t->last + MIN_DISTANCE_NS)
@@ -281,7 +272,8 @@ static enum clew_err put_slices(struct export *x, const struct export_sample *s)
 	if (t->nr) {
 		bool is_next = follows(t, now);
 
-		end_slices(x, t, k->thread, is_next ? common(t, &stack) : 0,
+		end_slices(x, t, k->thread,
+			   is_next ? report_slices_common(&t->calls, export_tree(x), s->node) : 0,
 			   is_next ? now - 1 : t->end);
 		p->shown_ns = u64_sum(p->shown_ns, (is_next ? now : t->end) - t->last);
 	}
@@ -290,7 +282,7 @@ static enum clew_err put_slices(struct export *x, const struct export_sample *s)
 	duration = duration_of(x, s);
 	t->end = u64_sum(now, duration);
 	p->sampled_ns = u64_sum(p->sampled_ns, duration);
-	return begin_sample(x, t, &stack, k, category_of(x, s, k));
+	return begin_sample(x, t, s->node, k, category_of(x, s, k));
 }
 
 static enum clew_err finish_slices(struct export *x)
@@ -318,7 +310,7 @@ void chrome_done(struct export *x)
 	struct chrome *p = export_state(x);
 
 	vec_for_each (&p->threads, t)
-		vec_done(&t->open);
+		report_slices_done(&t->calls);
 	vec_done(&p->threads);
 	buf_done(&p->event);
 	buf_done(&p->name);

@@ -5,13 +5,12 @@
 #include "export/export_spool.h"
 #include "format/export/export_formats.h"
 #include "format/json_put.h"
+#include "report/report_slices.h"
 
 /* What both shapes of Chrome's JSON have in common: slices, and samples. */
 
 struct chrome_thread {
-	struct {
-		VEC(uint32_t);
-	} open;                 /* functions, outermost first */
+	struct report_slices calls;
 	uint64_t last, end, nr; /* the last sample's; from the start */
 	uint64_t spare;         /* nanoseconds that overlaps have cut off */
 };
