@@ -195,6 +195,29 @@ def merged():
             tap.check(a.read() == b.read(), "the same bytes again")
 
 
+def too_many():
+    """No bin of time leaves few enough: what is rare counts in "(small)", and sums do not change."""
+    recording = os.path.join(WORK, "many.data")
+    want, want_nr, want_weight = rows(recording)
+    for bound in (3000, 200, 5, 1):
+        path, run = page(recording, "few", "--max-samples", str(bound))
+        head, c = unpack.unpack(path)
+        unpack.check(head, c)
+        got, nr, weight = unpack.sums(head, c)
+        tap.check(bound / 3 < len(c["dt"]) <= bound and head["resolution"] == head["duration"], f"at most {bound} entries of 100,000 samples, in one bin", (len(c["dt"]), head["resolution"]))
+        small = sum(v[0] for (name, _), v in got.items() if name == "(small)")
+        kept = {k for k in got if k[0] != "(small)"}
+        tap.check((nr, weight) == (want_nr, want_weight) and head["rare"] * 10**6 == small > 0 and all(got[k][0] <= want[k][0] for k in kept), "sums do not change, and the page says how much is small", (nr, weight, head["rare"], small))
+        parts = {}
+        for t, n in zip(unpack.of(head, c, "thread"), unpack.of(head, c, "nr")):
+            parts[tuple(head["threads"][t][1:3])] = parts.get(tuple(head["threads"][t][1:3]), 0) + n
+        tap.check(sum(parts.values()) == want_nr and ((-1, "(small)") in parts) == (bound < 1000), "threads keep theirs as long as there is room", (len(parts), parts.get((-1, "(small)"))))
+        with open(path, "rb") as a, open(page(recording, "again", "--max-samples", str(bound))[0], "rb") as b:
+            tap.check(a.read() == b.read(), "the same bytes again")
+    frequent = unpack.sums(*unpack.unpack(page(recording, "few", "--max-samples", "3000")[0]))[0]
+    tap.check(sum(v[0] for (n, _), v in frequent.items() if n != "(small)") > want_weight / 2, "the frequent ones are kept")
+
+
 def half_timeless():
     """What has no time comes first, at no distance."""
     for name, options in (("half", ()), ("half-merged", ("--max-samples", "10"))):
@@ -270,6 +293,7 @@ def main():
     pauses()
     traced()
     merged()
+    too_many()
     half_timeless()
     rare()
     refusals(recording, WORK)

@@ -217,6 +217,7 @@ async function main() {
 	if (p.filtered_by_bpf) notice(`${many(p.filtered_by_bpf)} samples were filtered by BPF while they were recorded.`);
 	if (p.n && !event().has_stacks) notice(`These ${p.is_trace ? 'events' : 'samples'} have no call stacks, so the flame graph is one level high: ${p.is_trace ? "'--itrace=i100usg' makes them of the trace" : "'clew record -g' records them"}.`);
 	if (p.resolution) notice(`These are ${many(p.samples)} samples: those of one kind in ${duration(p.resolution)} are counted together, so the time resolution is ${duration(p.resolution)}. Sums are exact.`);
+	if (p.rare) notice(`${samples(p.rare)} are of stacks and threads that are too rare for a place of their own on this page: they count in "(small)".`);
 	if (p.more_intervals) notice(`${many(p.more_intervals)} short intervals are not shown: the timeline has the longest of what threads did.`);
 	if (p.more_pauses) notice(`${many(p.more_pauses)} more times in which nothing was recorded are not shown.`);
 	if (p.small) notice(`${many(p.small)} nodes of the call tree have less than 0.001\u2009% of the samples each: they are one child "(small)" of their caller.`);

@@ -314,7 +314,8 @@ void page_columns_plan(struct page_columns *c, const struct page_out *o)
 	uint64_t nodes = o->tree->tree.nodes.nr, frames = 1;
 	bool has_no_cpu = p->nr_without_cpu > 0;
 
-	frames += report_feed_nr_groups(o->feed) + (o->tree->nr_small ? PAGE_NR_SMALL : 0);
+	frames += report_feed_nr_groups(o->feed) +
+		  (o->tree->nr_small || o->tree->small_node ? PAGE_NR_SMALL : 0);
 	*c = (struct page_columns){0};
 	add_items(c, "node_parent", nodes, nodes, parent);
 	add_items(c, "node_frame", nodes, frames, frame);

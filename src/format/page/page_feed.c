@@ -31,7 +31,8 @@ struct page_feed *page_feed_new(int *ret_errno)
 	p->last_thread = PAGE_NONE;
 	p->min_weight = UINT64_MAX;
 	p->pausing = (struct ana_pauses){.take = add_pause, .ctx = p};
-	if (p->fd >= 0 && intern_str(&p->texts, "") != INTERN_FAILED)
+	if (p->fd >= 0 && intern_str(&p->texts, "") != INTERN_FAILED &&
+	    intern_str(&p->cgroups, "") != INTERN_FAILED) /* 0: of samples without one */
 		return p;
 	page_feed_free(p);
 	return NULL;

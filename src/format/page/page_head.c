@@ -158,6 +158,7 @@ static void put_summary(struct json_put *j, const struct page_out *o, const stru
 		     p->bin_ns < p->last - p->first ? p->bin_ns : p->last - p->first);
 	json_put_u64(j, "more_intervals", p->intervals.nr_hidden);
 	json_put_u64(j, "small", o->tree->nr_small);
+	json_put_u64(j, "rare", p->nr_rare);
 	json_put_u64(j, "lost", s->nr_lost);
 	json_put_u64(j, "filtered", s->nr_filtered);
 	json_put_u64(j, "filtered_by_bpf", s->nr_bpf_filtered);

@@ -67,6 +67,7 @@ struct page_feed {
 	uint64_t nr_samples;
 	uint64_t bin_ns;  /* rows are of all samples of a kind in this time; 0: of each */
 	bool has_no_cpus; /* merged, too */
+	uint64_t nr_rare; /* samples of kinds without a row of their own */
 	uint32_t max_nr;  /* samples of a row */
 	uint64_t nr_timeless, nr_wide; /* differences of times from PAGE_WIDE on */
 	uint64_t max_dt;               /* the largest below it */
@@ -100,7 +101,13 @@ struct page_feed {
 /** --- page_merge.c: samples of a kind, in bins of time, as one. --- */
 struct page_tree;
 /** The finest bins that leave @p max rows, if there are more. Sums do not change. */
-enum clew_err page_rows_merge(struct page_feed *p, const struct page_tree *tree, uint64_t max);
+enum clew_err page_rows_merge(struct page_feed *p, struct page_tree *tree,
+			      const struct report_feed *f, uint64_t max);
+/** Where none does. At least a row for each event remains. */
+enum clew_err page_rows_merge_rare(struct page_feed *p, struct page_tree *tree,
+				   const struct report_feed *f, uint64_t max);
+/** @p fd, with @p nr rows, in place of those that were there. */
+void page_rows_replace(struct page_feed *p, int fd, uint64_t nr);
 
 /** --- page_tree.c: paths by row of the report, instead of by frame. --- */
 struct page_tree {
@@ -110,6 +117,9 @@ struct page_tree {
 	uint32_t *stacks, *stack_of; /* node by number; number by node */
 	uint32_t nr_stacks;
 	uint32_t nr_small; /* nodes that were too rare for one of their own */
+	/* In node_of: of page_tree_add_small(), one for each level, below the root; 0: none. */
+	uint32_t small_node;
+	uint8_t *levels; /* by node; NULL before page_tree_add_levels() */
 };
 enum clew_err page_tree_make(struct page_tree *t, const struct report_feed *f);
 /** If there are more than @p max nodes: those below 0.001 % of all samples become one child of
@@ -120,6 +130,10 @@ enum clew_err page_tree_prune(struct page_tree *t, struct page_feed *p, const st
 enum clew_err page_tree_count(struct page_tree *t, struct page_feed *p);
 /** Frames from report_feed_nr_groups() on: "(small)", one for each level. */
 enum { PAGE_NR_SMALL = 6 };
+/** Nodes for samples of stacks that are too rare. */
+enum clew_err page_tree_add_small(struct page_tree *t, const struct report_feed *f);
+/** The innermost frame's level of each node. */
+enum clew_err page_tree_add_levels(struct page_tree *t, const struct report_feed *f);
 /** Level as the columns have it, of a frame's text. */
 unsigned int page_level_of(char letter);
 void page_tree_done(struct page_tree *t);

@@ -8,7 +8,7 @@ enum clew_err page_tree_make(struct page_tree *t, const struct report_feed *f)
 	const struct report_tree *from = report_feed_tree(f);
 	enum clew_err err;
 
-	t->node_of = mem_calloc(from->nodes.nr, sizeof(*t->node_of));
+	t->node_of = mem_calloc(from->nodes.nr + (size_t)PAGE_NR_SMALL, sizeof(*t->node_of));
 	err = t->node_of ? report_tree_init(&t->tree, from->limit) : CLEW_NO_MEMORY;
 	for (uint32_t i = 1; i < from->nodes.nr && err == CLEW_OK; i++) {
 		const struct report_node *n = &from->nodes.data[i];
@@ -28,6 +28,39 @@ unsigned int page_level_of(char letter)
 			return i;
 	}
 	return 0;
+}
+
+static unsigned int level_of(const struct report_feed *f, uint32_t frame)
+{
+	uint32_t groups = report_feed_nr_groups(f);
+
+	if (frame >= groups)
+		return frame - groups;
+	return page_level_of(report_feed_frame(f, report_feed_group_frame(f, frame)).level);
+}
+
+enum clew_err page_tree_add_levels(struct page_tree *t, const struct report_feed *f)
+{
+	mem_free(t->levels);
+	t->levels = mem_calloc(t->tree.nodes.nr, sizeof(*t->levels));
+	if (!t->levels)
+		return CLEW_NO_MEMORY;
+	for (size_t i = 1; i < t->tree.nodes.nr; i++)
+		t->levels[i] = (uint8_t)level_of(f, t->tree.nodes.data[i].frame);
+	return CLEW_OK;
+}
+
+enum clew_err page_tree_add_small(struct page_tree *t, const struct report_feed *f)
+{
+	uint32_t groups = report_feed_nr_groups(f);
+	enum clew_err err = CLEW_OK;
+
+	t->small_node = (uint32_t)report_feed_tree(f)->nodes.nr;
+	t->tree.limit += PAGE_NR_SMALL; /* it may be full */
+	for (uint32_t i = 0; i < PAGE_NR_SMALL && err == CLEW_OK; i++)
+		err = report_tree_child(&t->tree, REPORT_ROOT, groups + i,
+					&t->node_of[t->small_node + i]);
+	return err;
 }
 
 /* Rows of each node, without those below it. */
@@ -65,16 +98,12 @@ static enum clew_err prune_one(struct pruned *to, const struct page_tree *t,
 			       const struct report_feed *f, uint32_t i, bool is_small)
 {
 	const struct report_node *n = &t->tree.nodes.data[i];
-	uint32_t groups = report_feed_nr_groups(f), frame = n->frame;
+	uint32_t frame = n->frame;
 	enum clew_err err;
 
 	to->caller_of[i] = to->caller_of[n->parent];
-	if (is_small) {
-		struct report_frame_text text =
-			report_feed_frame(f, report_feed_group_frame(f, n->frame));
-
-		frame = groups + page_level_of(text.level);
-	}
+	if (is_small)
+		frame = report_feed_nr_groups(f) + level_of(f, frame);
 	err = report_tree_child(&to->tree, to->caller_of[n->parent], frame, &to->node_of[i]);
 	if (!is_small)
 		to->caller_of[i] = to->node_of[i];
@@ -161,6 +190,7 @@ void page_tree_done(struct page_tree *t)
 {
 	report_tree_done(&t->tree);
 	mem_free(t->node_of);
+	mem_free(t->levels);
 	mem_free(t->stacks);
 	mem_free(t->stack_of);
 }

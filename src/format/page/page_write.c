@@ -81,7 +81,9 @@ enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 	if (err == CLEW_OK)
 		err = page_tree_prune(&tree, p, f, opts->max_samples / 2);
 	if (err == CLEW_OK)
-		err = page_rows_merge(p, &tree, opts->max_samples);
+		err = page_tree_add_levels(&tree, f);
+	if (err == CLEW_OK)
+		err = page_rows_merge(p, &tree, f, opts->max_samples);
 	if (err == CLEW_OK)
 		err = page_tree_count(&tree, p);
 	if (err == CLEW_OK && opts->part != PAGE_SECOND)
