@@ -238,7 +238,7 @@ def intervals(b):
     b.open(page(page_data.switched(WORK), "switched"), "#view=5")
     row = b.js("return [...document.querySelectorAll('#view tbody tr')].map((r) => [...r.children].map((c) => c.textContent))")
     tap.check(len(row) == 1 and [x.replace("\u2009", " ") for x in row[0][2:6]] == ["5", "3", "6.0 \u00b5s", "1.0 \u00b5s"], "threads: samples, switches, how long they ran and waited", row)
-    said = b.js("return interval_text(clewPage.p, interval_at(clewPage.p, 0, 1500))").replace("\u2009", " ")
+    said = b.js("const v = clewPage.p.spans.running; return interval_text(v, interval_at(v, 0, 1500), [...INTERVALS, SLEEPS])").replace("\u2009", " ")
     tap.check(said == ", waiting for a CPU for 1.0 \u00b5s", "the timeline says what a thread did", said)
     legend = b.js("return document.getElementById('legend').textContent")
     tap.check("running" in legend and "waiting for a CPU" in legend and not b.console(), "and what its strips mean", legend)
@@ -252,7 +252,7 @@ def intervals(b):
 
 def pauses(b):
     b.open(page(page_data.paused(WORK), "paused"))
-    said = b.js("const p = clewPage.p; return ['CPU 0', 'CPU 1', 'one'].map((n) => pause_text(p, p.lanes.findIndex((l) => l.name === n), 4000).replace(/\u2009/g, ' '))")
+    said = b.js("const p = clewPage.p; return ['CPU 0', 'CPU 1', 'one'].map((n) => pause_text(p, p.lanes.findIndex((l) => l.name === n), 4000, 0).replace(/\u2009/g, ' '))")
     tap.check(said == ["", ", nothing recorded for 4.0 \u00b5s: throttled", ""], "the lane of a CPU says when nothing was recorded", said)
     inked = b.js("""const p = clewPage.p, cv = document.getElementById('time'), copy = document.createElement('canvas'), g = copy.getContext('2d', {willReadFrequently: true});
         [copy.width, copy.height] = [cv.width, cv.height];
@@ -268,6 +268,19 @@ def pauses(b):
     b.screenshot(os.path.join(OUT, "paused.png"))
 
 
+def losses(b):
+    """Times of lost records: hatched on their CPU's lane, in the legend, and in a table for those who do not see it."""
+    b.open(page(page_data.lossy(WORK), "lossy"))
+    said = b.js("const p = clewPage.p, text = (n, t) => pause_text(p, p.lanes.findIndex((l) => l.name === n), t, 0).replace(/\u2009/g, ' '); return [text('CPU 0', 1500), text('CPU 0', 3000), text('CPU 1', 3000), text('one', 1500)]")
+    tap.check(said == [", 17 records lost within 1.0 \u00b5s", "", ", 3 records lost within 4.0 \u00b5s", ""], "the lane of a CPU says what was lost", said)
+    table = b.js("return [...document.querySelectorAll('#gaps-table tbody tr')].map((r) => [...r.children].map((c) => c.textContent.replace(/\u2009/g, ' ')).join('; '))")
+    tap.check(table == ["0 ns; 4.0 \u00b5s; CPU 1; 3 records lost", "1.0 \u00b5s; 1.0 \u00b5s; CPU 0; 17 records lost", "8.5 \u00b5s; 1.0 \u00b5s; CPU 0; 5 records lost"], "so does a table", table)
+    few = b.js("clewPage.select(5000, 9500); const n = document.querySelectorAll('#gaps-table tbody tr').length; clewPage.clear(); return n")
+    legend = b.js("return document.getElementById('legend').textContent")
+    tap.check(few == 1 and legend.endswith("lost") and "not recorded" not in legend and not b.console(), "of the selected time; and the legend", (few, legend, b.console()))
+    b.screenshot(os.path.join(OUT, "lossy.png"))
+
+
 def traced(b):
     """Calls one after the other, and time as the weight: of a stepped program."""
     data = os.path.join(WORK, "traced.data")
@@ -281,6 +294,23 @@ def traced(b):
         s.shown_from = p.time[i] - 1000; s.shown_to = p.time[i + 1] + 1000; clewPage.set({});
         return [document.getElementById('calls').hidden, p.calls && p.calls.slices.length, p.calls && p.calls.slices.every((c) => c.to >= c.from && c.depth >= 0)]""")
     tap.check(lane[0] is False and lane[1] > 2 and lane[2], "below a millisecond: calls as slices", lane)
+    apart = b.js('''const at = {}; let wrong = 0;
+        for (const c of clewPage.p.calls.slices) { const last = at[c.depth]; if (last && last.to > c.from && last.from < c.to) wrong++; at[c.depth] = c; }
+        const p = clewPage.p, inside = (c) => c.depth === 0 || p.calls.slices.some((d) => d.depth === c.depth - 1 && d.node === p.node_parent[c.node] && d.from <= c.from && d.to >= c.to);
+        return [wrong, p.calls.slices.every(inside)]''')
+    tap.check(apart == [0, True], "slices of one depth are apart, and each is within its caller's", apart)
+    place = b.js('''const p = clewPage.p, s = clewPage.s, c = p.calls.slices.reduce((a, b) => b.depth > a.depth ? b : a), r = document.getElementById('calls').getBoundingClientRect();
+        const x = 168 + ((Math.max(c.from, s.shown_from) + Math.min(c.to, s.shown_to)) / 2 - s.shown_from) / (s.shown_to - s.shown_from) * (r.width - 178);
+        return [r.x + x, r.y + c.depth * 17 + 10, p.name[p.node_frame[c.node]], c.depth, document.querySelectorAll('#calls-table tbody tr').length]''')
+    b.click(place[0], place[1])
+    title = b.js("return [document.getElementById('calls').title, clewPage.p.name[clewPage.s.frame]]")
+    tap.check(title[0].startswith(place[2] + ", ") and title[0].count("\ncalled by ") == place[3] and title[1] == place[2], "a call says its stack, and a click chooses its function", (place, title))
+    tap.check(2 < place[4] <= 100, "calls have a table", place)
+    ran = b.js('''const p = clewPage.p, s = clewPage.s; s.shown_from = 0; s.shown_to = p.end; clewPage.set({});
+        const all = count_levels(p, s).reduce((n, l) => n + l[1], 0), bins = level_bins(p, s, 1000), drawn = bins.bins.reduce((n, x) => n + x, 0);
+        return [all / p.end, drawn / all, document.getElementById('lanes-table').textContent, thread_text(p, 0, p.end / 2)]''')
+    tap.check(0.9 < ran[0] <= 1 and 0.99 < ran[1] < 1.01 and "Traced: user" in ran[2] and ", user for " in ran[3], "levels of a thread: drawn, in the table, and as text", ran)
+    tap.check(b.js("return document.getElementById('weight').options[0].text") == "instructions", "the weight has its name")
     counted = b.js("return clewPage.count().all")
     b.js("const w = document.getElementById('weight'); w.value = '1'; w.dispatchEvent(new Event('change'))")
     timed = b.js("return [clewPage.count().all, clewPage.p.end, document.getElementById('weight-label').hidden, location.hash]")
@@ -398,6 +428,7 @@ def main():
         sources(b)
         intervals(b)
         pauses(b)
+        losses(b)
         traced(b)
         hostile(b)
         states(b, recording)

@@ -141,6 +141,16 @@ def paused(work):
     return write(work, "paused.data", event, records + b"".join(r for _, r in sorted(items, key=lambda x: x[0])), b"cpu-clock")
 
 
+def lossy(work):
+    """Two threads on two CPUs, and what was lost of each; the last is of a CPU without samples, after all others."""
+    event = Sampled(COMMON)
+    records = pm.comm(event, 100, b"one") + pm.comm(event, 200, b"two")
+    lost = lambda t, cpu, nr: (t, pm.record(2, struct.pack("<QQ", event.ident, nr) + struct.pack("<IIQIIQ", 100, 100, START + t, cpu, 0, event.ident)))
+    items = [(t, event.at(0x1000, (pm.CONTEXT_USER, 0x1000), 100 * (1 + cpu), 100 * (1 + cpu), START + t, cpu, 1000)) for t, cpu in ((500, 0), (1500, 0), (500, 1), (9000, 0), (10000, 1))]
+    items += [lost(2500, 0, 17), lost(4500, 1, 3), lost(10000, 0, 5), lost(12000, 2, 1)]
+    return write(work, "lossy.data", event, records + b"".join(r for _, r in sorted(items, key=lambda x: x[0])), b"cpu-clock")
+
+
 EVIL = [b"<img src=x onerror=window.hacked=1>", b"</script><script>window.hacked=2</script>", b"\xe2\x80\xaetxt.exe", b"--><svg onload=window.hacked=3>",
         b"\x1b[31m\xff\xc3(", b"long" * 15000, b"@DATA@ ${window.hacked=4} \\u0041", b"__proto__", b"' onclick='window.hacked=5"]
 

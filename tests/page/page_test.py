@@ -147,8 +147,50 @@ def pauses():
               "times without recording, from the first sample to the last", head["pauses"])
 
 
+def losses():
+    """Lost records: when, and as many as --json says."""
+    recording = page_data.lossy(WORK)
+    head, _ = unpack.unpack(page(recording, "lossy")[0])
+    tap.check(head["losses"] == [[1000, 2000, 0, -1, 17], [0, 4000, 1, -1, 3], [8500, 9500, 0, -1, 5]] and head["more_losses"] == 0, "lost records are intervals, from the CPU's sample before", head["losses"])
+    said = json.loads(clew("-i", recording, "--json").stdout)["summary"]
+    tap.check(said["losses"] == {"intervals": 4, "records": 26, "ns": 6000} and said["lost"] == 26 == head["lost"], "their sums are in --json", said)
+
+
+def spans(c, sort, more):
+    """[begin, end, thread, what] of intervals of trace."""
+    out, time = [], 0
+    for gap, length, lane, what in zip(c[sort + "gap"], c[sort + "length"], c[sort + "lane"], c[sort + more]):
+        time += int(gap)
+        out.append((time - int(length), time, lane, what))
+    return out
+
+
+def trace_spans(head, c):
+    """Calls and levels of one thread, again from its samples: what is on the stack of a sample lasts until the next one."""
+    times, time = [], 0
+    for d in c["dt"]:
+        time += d
+        times.append(time)
+    level = [c["frame_kind"][f] & 63 for f in c["node_frame"]]
+    want_nodes, want_levels = {}, {}
+    for at, until, node in zip(times, times[1:], c["stack"]):
+        want_levels[level[node]] = want_levels.get(level[node], 0) + until - at
+        while node:
+            want_nodes[node] = want_nodes.get(node, 0) + until - at
+            node = c["node_parent"][node]
+    nodes, levels = {}, {}
+    for begin, end, _, node in spans(c, "call_", "node"):
+        nodes[node] = nodes.get(node, 0) + end - begin
+    for begin, end, _, kind in spans(c, "level_", "kind"):
+        levels[kind] = levels.get(kind, 0) + end - begin
+    want_nodes = {k: v for k, v in want_nodes.items() if v}
+    tap.check(nodes == want_nodes and len(nodes) > 10, "calls last as long as samples are in them", differ(nodes, want_nodes)[:5])
+    tap.check(levels == {k: v for k, v in want_levels.items() if v and k}, "levels, too", (levels, want_levels))
+    tap.check(head["more_calls"] == 0 and all(a < b for a, b, _, _ in spans(c, "call_", "node")), "calls within one time of the trace are not drawn", head["instant_calls"])
+
+
 def traced():
-    """Of hardware trace: the same sums as the report's."""
+    """Of hardware trace: the same sums as the report's, levels and calls."""
     data = os.path.join(WORK, "traced.data")
     if subprocess.run([CLEW, "record", "-q", "-e", "soft_pt//u", "-o", data, "--", "/bin/true"], env=ENV, capture_output=True, check=False).returncode:
         tap.skip("a page of hardware trace", "nothing can be stepped here")
@@ -160,6 +202,8 @@ def traced():
         got, nr, weight = unpack.sums(head, c, next(i for i, e in enumerate(head["events"]) if e["samples"]))
         want, want_nr, want_weight = rows(data, how)
         tap.check(run.returncode == 0 and (nr, weight) == (want_nr, want_weight) and nr and not differ(got, want), how + ": counts are those of the report", [nr, want_nr, *differ(got, want)[:5]])
+        if how == "--itrace=i1usg":
+            trace_spans(head, c)
 
 
 def merged():
@@ -291,6 +335,7 @@ def main():
     licenses()
     intervals()
     pauses()
+    losses()
     traced()
     merged()
     too_many()

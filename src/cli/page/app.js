@@ -204,7 +204,8 @@ async function main() {
 	const levels = LEVELS.map((l, k) => k).filter((k) => p.kind.some((x, f) => f && x === k));
 	$('legend').append(...levels.map((k) => el('span', {}, el('i', {className: 'dot ' + LEVELS[k].css}), LEVELS[k].name)));
 	if (p.iv_to.length) $('legend').append(...INTERVALS.map((k) => el('span', {}, el('i', {className: 'dot ' + k.css}), k.name)));
-	if (p.pauses.length) $('legend').append(el('span', {}, el('i', {className: 'dot paused'}), 'not recorded'));
+	for (const [is_lost, css, name] of [[false, 'paused', 'not recorded'], [true, 'lost', 'lost']])
+		if (p.pauses.some((x) => x.is_lost === is_lost)) $('legend').append(el('span', {}, el('i', {className: 'dot ' + css}), name));
 	$('level').append(new Option('all', -1), ...levels.map((k) => new Option(LEVELS[k].name, k)));
 	$('cgroup').append(new Option('all', -1), ...p.cgroups.map((g, i) => [clean(g), i]).filter(([g]) => g).sort().map(([g, i]) => new Option(cut(g, 80), i)));
 	$('cgroup-label').hidden = $('cgroup').length < 3;
@@ -219,6 +220,8 @@ async function main() {
 	if (p.resolution) notice(`These are ${many(p.samples)} samples: those of one kind in ${duration(p.resolution)} are counted together, so the time resolution is ${duration(p.resolution)}. Sums are exact.`);
 	if (p.rare) notice(`${samples(p.rare)} are of stacks and threads that are too rare for a place of their own on this page: they count in "(small)".`);
 	if (p.more_intervals) notice(`${many(p.more_intervals)} short intervals are not shown: the timeline has the longest of what threads did.`);
+	if (p.more_calls) notice(`${many(p.more_calls)} calls are not drawn: the timeline has the ${many(p.spans.call.to.length)} longest.`);
+	if (p.more_losses) notice(`${many(p.more_losses)} more losses are not shown in the timeline.`);
 	if (p.more_pauses) notice(`${many(p.more_pauses)} more times in which nothing was recorded are not shown.`);
 	if (p.small) notice(`${many(p.small)} nodes of the call tree have less than 0.001\u2009% of the samples each: they are one child "(small)" of their caller.`);
 	const nameless = nameless_share(p);
@@ -232,6 +235,7 @@ async function main() {
 	$('cgroup').addEventListener('change', (e) => set({cgroup: Number(e.target.value)}));
 	$('level').addEventListener('change', (e) => set({level: Number(e.target.value)}));
 	$('event').addEventListener('change', (e) => set({event: Number(e.target.value), zoom: 0}));
+	if (/^instructions/.test(event().name)) $('weight').options[0].text = 'instructions';
 	$('weight-label').hidden = !p.is_trace || !p.has_times || !p.n;
 	$('weight').addEventListener('change', (e) => set({by_time: Number(e.target.value)}));
 	$('whole').addEventListener('click', on.whole);

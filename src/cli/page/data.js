@@ -83,6 +83,12 @@ function check(p) {
 	for (const c of ['iv_gap', 'iv_length', 'iv_lane']) need(p[c].length === nr_iv, 'intervals differ in length');
 	below(p.iv_lane, p.threads.length, 'the thread of an interval is missing');
 	below(p.iv_kind, 3, 'an interval of another kind');
+	const sorts = [['level_', ['length', 'lane', 'cpu', 'kind']], ['call_', ['length', 'lane', 'node']]];
+	for (const [sort, parts] of sorts)
+		for (const c of parts) need((p[sort + c] || []).length === (p[sort + 'gap'] || []).length, 'intervals of trace differ in length');
+	for (const sort of ['level_', 'call_']) below(p[sort + 'lane'] || [], p.threads.length, 'the thread of an interval is missing');
+	below(p.level_kind || [], LEVELS.length, 'a level that is none');
+	below(p.call_node || [], nodes, 'a call of nothing');
 	below(p.stack, p.stack_node.length, 'a stack is missing');
 	below(p.stack_node, nodes, 'a stack ends nowhere');
 	if (p.thread) below(p.thread, p.threads.length, 'a thread is missing');
@@ -102,8 +108,13 @@ function prepare(p) {
 		const v = p.same[c], type = c === 'weight' ? Float64Array : Uint32Array;
 		if (!p[c]) p[c] = new type(n).fill(v);
 	}
-	p.iv_to = new Float64Array(p.iv_gap.length);
-	for (let i = 0, t = 0; i < p.iv_to.length; i++) p.iv_to[i] = t += p.iv_gap[i];
+	const spans = (sort, more) => {
+		const gap = p[sort + 'gap'] || [], to = new Float64Array(gap.length), part = (c) => p[sort + c] || [];
+		for (let i = 0, t = 0; i < to.length; i++) to[i] = t += gap[i];
+		return {to, length: part('length'), lane: part('lane'), more: part(more)};
+	};
+	p.spans = {running: spans('iv_', 'kind'), level: spans('level_', 'kind'), call: spans('call_', 'node')};
+	p.iv_to = p.spans.running.to;
 	p.stack = Uint32Array.from(p.stack, (k) => p.stack_node[k]);
 	const text = p.strings.map((s) => clean(s));
 	p.kind = Uint8Array.from(p.frame_kind, (k) => (k & 63) < 6 ? k & 63 : 0);
@@ -120,7 +131,9 @@ function prepare(p) {
 	p.node_level = Uint8Array.from(p.node_frame, (f) => p.kind[f]);
 	// A function counts once a path: at nodes without a caller of the same name.
 	p.outermost = new Uint8Array(nodes);
+	p.depth = new Uint16Array(nodes);
 	for (let i = 1; i < nodes; i++) {
+		p.depth[i] = p.depth[p.node_parent[i]] + 1;
 		let a = p.node_parent[i];
 		while (a && p.node_frame[a] !== p.node_frame[i])
 			a = p.node_parent[a];
@@ -139,7 +152,9 @@ function prepare(p) {
 	p.th = p.threads.map(([pid, tid, ...comms]) => ({pid, tid, comms: comms.map((c) => clean(c) || '?'), comm: clean(comms[comms.length - 1] || '?')}))
 		.map((t) => t.tid < 0 && /^:-?\d*$/.test(t.comm) ? {...t, comms: ['unknown thread'], comm: 'unknown thread'} : t);
 	const of_tid = new Map(p.th.map((t, i) => [t.tid, i]));
-	p.pauses = p.pauses.map(([from, to, cpu, tid, why]) => ({from, to, cpu, thread: tid < 0 ? -1 : of_tid.get(tid), why: clean(why)})).sort((a, b) => a.from - b.from);
+	const gap = (from, to, cpu, tid, more) => ({from, to, cpu, thread: tid < 0 ? -1 : of_tid.get(tid), ...more});
+	p.pauses = [...p.pauses.map(([from, to, cpu, tid, why]) => gap(from, to, cpu, tid, {why: clean(why), is_lost: why === 'buffer full' || from === to})),
+		...p.losses.map(([from, to, cpu, tid, nr]) => gap(from, to, cpu, tid, {why: many(nr) + (nr === 1 ? ' record lost' : ' records lost'), is_lost: true, nr}))].sort((a, b) => a.from - b.from);
 	return p;
 }
 

@@ -1,7 +1,7 @@
 // What threads did: strips above their samples, and calls one after the other where the range is short.
-const STRIP = 3, CALL = 17, MOST_CALLS_NS = 1e6, MOST_CALL_SAMPLES = 2000, MAX_DEPTH = 24;
+const STRIP = 3, CALL = 17, MOST_CALLS_NS = 1e6, MOST_CALLS = 2000, MAX_DEPTH = 24;
 const INTERVALS = [{css: 'run', name: 'running'}, {css: 'wait', name: 'waiting for a CPU'}], SLEEPS = {name: 'sleeping'};
-const HATCH = 5;
+const HATCH = 5, LEAST_HATCH = 4;
 
 // Long intervals as they are; of those below half a pixel, how much of each pixel they fill.
 function draw_intervals(g, p, s, at, w, css) {
@@ -31,21 +31,22 @@ function draw_intervals(g, p, s, at, w, css) {
 // Lanes of what was not recorded: its thread's, or its CPU's; all where neither is known, or CPUs have no lanes.
 const paused_lanes = (p, x) => x.thread >= 0 ? [p.lane_of_thread[x.thread]] : x.thread === undefined ? [] : x.cpu >= 0 && p.lanes[0].cpu !== undefined ? [p.lane_of_cpu[x.cpu]] : [...p.lanes.keys()];
 
-// Times in which nothing was recorded: hatched, not by colour alone.
+// Times in which nothing was recorded, or some of it was lost: hatched, not by colour alone.
 function draw_pauses(g, p, s, at, w, css) {
-	const drawn_to = p.lanes.map(() => -1), dim = css('--dim'), lost = css('--lost'), h = LANE - 3;
+	const dim = css('--dim'), lost = css('--lost'), h = LANE - 3, drawn_to = {true: p.lanes.map(() => -1), false: p.lanes.map(() => -1)};
 	for (const x of p.pauses) {
 		if (x.to < s.shown_from || x.from > s.shown_to) continue;
-		const x0 = Math.floor(Math.max(GUTTER, at(x.from))), x1 = Math.max(x0 + 1, Math.min(GUTTER + w, at(x.to)));
+		const x0 = Math.floor(Math.max(GUTTER, at(x.from))), x1 = Math.min(GUTTER + w, Math.max(x0 + LEAST_HATCH, at(x.to)));
 		for (const l of paused_lanes(p, x)) {
-			if (!(x1 > drawn_to[l])) continue;
-			drawn_to[l] = x1;
+			if (!(x1 > drawn_to[x.is_lost][l])) continue;
+			drawn_to[x.is_lost][l] = x1;
 			const y = l * LANE + 2;
 			g.save();
 			g.beginPath();
 			g.rect(x0, y, x1 - x0, h);
 			g.clip();
-			g.strokeStyle = x.why === 'buffer full' ? lost : dim;
+			g.strokeStyle = x.is_lost ? lost : dim;
+			g.lineWidth = x.is_lost ? 1.5 : 1;
 			g.beginPath();
 			for (let k = x0 - x0 % HATCH; k < x1 + h; k += HATCH) {
 				g.moveTo(k, y);
@@ -57,19 +58,51 @@ function draw_pauses(g, p, s, at, w, css) {
 	}
 }
 
-function pause_text(p, lane, t) {
-	const x = p.pauses.find((k) => k.from <= t && t <= k.to && paused_lanes(p, k).includes(lane));
-	return x ? `, nothing recorded for ${duration(x.to - x.from)}: ${x.why}` : '';
+function pause_text(p, lane, t, near) {
+	const x = p.pauses.find((k) => k.from - near <= t && t <= k.to + near && paused_lanes(p, k).includes(lane));
+	return !x ? '' : x.from === x.to && !x.nr ? ', trace lost: ' + x.why : x.nr ? `, ${x.why}${x.to > x.from ? ' within ' + duration(x.to - x.from) : ''}` : `, nothing recorded for ${duration(x.to - x.from)}: ${x.why}`;
 }
 
-// The interval of a thread at a time; -1: none.
-function interval_at(p, thread, t) {
-	for (let i = lower(p.iv_to, t), n = 0; i < p.iv_to.length && n < 1e6; i++, n++)
-		if (p.iv_lane[i] === thread && p.iv_to[i] - p.iv_length[i] <= t) return i;
+// What a thread was in at a time, of one sort of intervals; -1: none.
+function interval_at(v, thread, t) {
+	for (let i = lower(v.to, t), n = 0; i < v.to.length && n < 1e6; i++, n++)
+		if (v.lane[i] === thread && v.to[i] - v.length[i] <= t) return i;
 	return -1;
 }
 
-const interval_text = (p, i) => i < 0 ? '' : ', ' + [...INTERVALS, SLEEPS][p.iv_kind[i]].name + ' for ' + duration(p.iv_length[i]);
+const interval_text = (v, i, kinds) => i < 0 ? '' : ', ' + kinds[v.more[i]].name + ' for ' + duration(v.length[i]);
+
+function thread_text(p, thread, t) {
+	const {running, level} = p.spans;
+	return thread_name(p, thread) + interval_text(running, interval_at(running, thread, t), [...INTERVALS, SLEEPS]) + interval_text(level, interval_at(level, thread, t), LEVELS);
+}
+
+// Of traced events: nanoseconds of each level in each bin, of threads and CPUs.
+function level_bins(p, s, w) {
+	const nr = Math.max(1, Math.floor(w / BIN)), bins = new Float32Array(p.lanes.length * nr * 6), v = p.spans.level, ns = (s.shown_to - s.shown_from) / nr;
+	const add = (lane, kind, from, to) => {
+		if (lane < 0) return;
+		for (let x = Math.max(0, Math.floor((from - s.shown_from) / ns)); x < nr && s.shown_from + x * ns < to; x++)
+			bins[(lane * nr + x) * 6 + kind] += Math.min(to, s.shown_from + (x + 1) * ns) - Math.max(from, s.shown_from + x * ns);
+	};
+	for (let i = lower(v.to, s.shown_from); i < v.to.length; i++) {
+		const from = v.to[i] - v.length[i], cpu = p.level_cpu[i];
+		if (from > s.shown_to) continue;
+		add(p.lane_of_thread[v.lane[i]], v.more[i], from, v.to[i]);
+		if (cpu < 65535) add(p.lane_of_cpu[cpu], v.more[i], from, v.to[i]);
+	}
+	return {bins, nr, max: ns};
+}
+
+// Nanoseconds of each level of each thread in the selected time.
+function count_levels(p, s) {
+	const v = p.spans.level, of = p.th.map(() => new Float64Array(LEVELS.length));
+	for (let i = lower(v.to, s.from); i < v.to.length; i++) {
+		const time = Math.min(v.to[i], s.to) - Math.max(v.to[i] - v.length[i], s.from);
+		if (time > 0) of[v.lane[i]][v.more[i]] += time;
+	}
+	return of;
+}
 
 // Of traced events: the time since the one before of their thread, without what it was off the CPU.
 function time_weights(p) {
@@ -84,25 +117,20 @@ function time_weights(p) {
 	return out;
 }
 
-// Calls of the thread with most samples: a call lasts as long as samples, one after the other, are in it.
+// Calls of the thread that was longest in some, where the range is short or has few.
 function make_calls(p, s) {
-	const lo = lower(p.time, s.shown_from), hi = lower(p.time, s.shown_to + 1), nr = new Map(), slices = [];
-	if (!p.is_trace || hi - lo < 2 || (s.shown_to - s.shown_from > MOST_CALLS_NS && hi - lo > MOST_CALL_SAMPLES)) return null;
-	const is_shown = (i) => p.event[i] === s.event && (!s.threads || s.threads[p.thread[i]]);
-	for (let i = lo; i < hi; i++) if (is_shown(i)) nr.set(p.thread[i], (nr.get(p.thread[i]) || 0) + 1);
-	if (!nr.size) return null;
-	const thread = [...nr].sort((a, b) => b[1] - a[1])[0][0], open = [];
-	const close = (depth, t) => { while (open.length > depth) { const c = open.pop(); c.to = t; slices.push(c); } };
-	for (let i = lo; i < hi; i++) {
-		if (!is_shown(i) || p.thread[i] !== thread) continue;
-		const path = [];
-		for (let n = p.stack[i]; n; n = p.node_parent[n]) path.unshift(n);
-		let same = 0;
-		while (same < open.length && same < path.length && open[same].node === path[same]) same++;
-		close(same, p.time[i]);
-		for (let d = same; d < path.length && d < MAX_DEPTH; d++) open.push({node: path[d], depth: d, from: p.time[i]});
+	const v = p.spans.call, ns = new Map(), found = [], is_short = s.shown_to - s.shown_from <= MOST_CALLS_NS;
+	if (!p.events[s.event]?.is_traced) return null;
+	for (let i = lower(v.to, s.shown_from); i < v.to.length; i++) {
+		const from = v.to[i] - v.length[i], t = v.lane[i];
+		if (from > s.shown_to || (s.threads && !s.threads[t])) continue;
+		found.push(i);
+		if (!is_short && found.length > MOST_CALLS) return null;
+		ns.set(t, (ns.get(t) || 0) + Math.min(v.to[i], s.shown_to) - Math.max(from, s.shown_from));
 	}
-	close(0, Math.min(s.shown_to, hi < p.n ? p.time[hi] : p.end));
+	if (!ns.size) return null;
+	const thread = [...ns].sort((a, b) => b[1] - a[1])[0][0];
+	const slices = found.filter((i) => v.lane[i] === thread).map((i) => ({node: v.more[i], depth: p.depth[v.more[i]] - 1, from: v.to[i] - v.length[i], to: v.to[i]})).filter((c) => c.depth < MAX_DEPTH);
 	return {thread, slices, depth: slices.reduce((d, c) => Math.max(d, c.depth + 1), 0)};
 }
 
@@ -124,4 +152,24 @@ function draw_calls(p, s, full, w, at, css) {
 		g.fillText(fit(g, p.name[f], x1 - x0 - 8), x0 + 4, y + CALL / 2);
 	}
 	box.setAttribute('aria-label', `${many(calls.slices.length)} calls of ${thread_name(p, calls.thread)} in the range that is shown`);
+	calls_table(p, s, calls);
+}
+
+// The longest of them, for those who do not see the picture.
+function calls_table(p, s, calls) {
+	const key = [calls.thread, s.shown_from, s.shown_to].join();
+	if (p.calls_key === key) return;
+	p.calls_key = key;
+	const rows = calls.slices.slice().sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, 100)
+		.map((c) => [p.name[p.node_frame[c.node]], duration(c.from), duration(c.to - c.from), c.depth ? p.name[p.node_frame[p.node_parent[c.node]]] : 'nothing']);
+	unseen_table('calls-table', `The longest calls of ${thread_name(p, calls.thread)} in the range that is shown`, ['Function', 'From', 'Duration', 'Called by'], rows);
+}
+
+const call_at = (p, t, y) => p.calls?.slices.find((c) => c.depth === Math.floor((y - 2) / CALL) && c.from <= t && t <= c.to);
+
+// A call with its stack, the innermost function first.
+function call_text(p, c) {
+	const lines = [`${cut(p.name[p.node_frame[c.node]], 120)}, ${duration(c.to - c.from)} from ${duration(c.from)}`];
+	for (let n = p.node_parent[c.node]; n; n = p.node_parent[n]) lines.push('called by ' + cut(p.name[p.node_frame[n]], 120));
+	return lines.join('\n');
 }

@@ -39,6 +39,7 @@ function make_lanes(p) {
 }
 
 function make_bins(p, s, w) {
+	if (p.events[s.event]?.is_traced && p.spans.level.to.length) return level_bins(p, s, w);
 	// Wide enough for about ten samples of a busy lane, where there are few: fewer would flicker.
 	const bin = Math.max(BIN, Math.min(8, 10 * p.usual_dt / (s.shown_to - s.shown_from) * w));
 	const nr = Math.max(1, Math.floor(w / bin)), lanes = p.lanes.length, bins = new Uint32Array(lanes * nr * 6);
@@ -146,7 +147,6 @@ function draw_timeline(p, s) {
 	g.globalAlpha = 1;
 	draw_intervals(g, p, s, at, w, css);
 	draw_pauses(g, p, s, at, w, css);
-	draw_lost(g, p, s, at, h, css, w);
 	if (!s.is_whole) {
 		const a = Math.max(GUTTER, Math.min(GUTTER + w, at(s.from))), b = Math.max(GUTTER, Math.min(GUTTER + w, at(s.to)));
 		g.fillStyle = css('--veil');
@@ -161,31 +161,26 @@ function draw_timeline(p, s) {
 	$('time').setAttribute('aria-label', `Timeline of ${p.lanes.length} lanes, selected: ${what}. Arrows move the selection, Shift resizes it, plus and minus zoom.`);
 }
 
-// What the picture shows, for those who do not see it: each lane and its samples in the selection.
+// What the picture shows, for those who do not see it: each lane and its samples in the selection, at which levels it ran, and what is missing.
 function lanes_table(p, s, c) {
 	if (!p.has_times || !p.n) return;
+	const spent = count_intervals(p, s), levels = count_levels(p, s), has = LEVELS.map((_, k) => levels.some((l) => l[k] > 0));
+	const more = [...(p.iv_to.length ? [['Running', (t) => duration(spent.ran[t])], ['Waiting for a CPU', (t) => duration(spent.waited[t])]] : []),
+		...LEVELS.map((l, k) => [`Traced: ${l.name}`, (t) => duration(levels[t][k])]).filter((_, k) => has[k])];
 	const rows = p.lanes.filter((l) => l.thread !== undefined && c.nr_thread[l.thread]).slice(0, 100)
-		.map((l) => el('tr', {}, el('th', {textContent: thread_name(p, l.thread), scope: 'row'}), el('td', {textContent: samples(c.nr_thread[l.thread])}), el('td', {textContent: percent(c.of_thread[l.thread], c.all)})));
-	$('lanes-table').replaceChildren(el('caption', {textContent: 'Threads in the selected time'}),
-		el('thead', {}, el('tr', {}, ...['Thread', 'Samples', 'Share'].map((t) => el('th', {textContent: t, scope: 'col'})))), el('tbody', {}, ...rows));
+		.map((l) => [thread_name(p, l.thread), samples(c.nr_thread[l.thread]), percent(c.of_thread[l.thread], c.all), ...more.map(([, text]) => text(l.thread))]);
+	unseen_table('lanes-table', 'Threads in the selected time', ['Thread', 'Samples', 'Share', ...more.map(([name]) => name)], rows);
+	const gaps = p.pauses.filter((x) => x.to >= s.from && x.from <= s.to && x.thread !== undefined);
+	unseen_table('gaps-table', `Times without recording or with losses in the selected time: ${many(gaps.length)}`, ['From', 'Duration', 'Where', 'What'],
+		gaps.slice(0, 100).map((x) => [duration(x.from), duration(x.to - x.from), x.thread >= 0 ? thread_name(p, x.thread) : x.cpu >= 0 ? 'CPU ' + x.cpu : 'everywhere', x.why]));
 }
 
-// Lost records: hatched, not by colour alone.
-function draw_lost(g, p, s, at, h, css, w) {
-	g.strokeStyle = css('--lost');
-	for (const [t, kind] of p.records) {
-		const x = at(t);
-		if ((kind !== 0 && kind !== 6) || x < GUTTER || x > GUTTER + w) continue;
-		g.lineWidth = 1.5;
-		for (let y = 0; y < h; y += 6) {
-			g.beginPath();
-			g.moveTo(x - 3, y + 5);
-			g.lineTo(x + 3, y);
-			g.stroke();
-		}
-		g.lineWidth = 1;
-	}
+function unseen_table(id, caption, heads, rows) {
+	$(id).replaceChildren(el('caption', {textContent: caption}), el('thead', {}, el('tr', {}, ...heads.map((t) => el('th', {textContent: t, scope: 'col'})))),
+		el('tbody', {}, ...rows.map(([name, ...cells]) => el('tr', {}, el('th', {textContent: name, scope: 'row'}), ...cells.map((t) => el('td', {textContent: t}))))));
 }
+
+const lane_text = (p, lane, l, t, near) => (lane.thread === undefined ? lane.name : thread_text(p, lane.thread, t)) + pause_text(p, l, t, near) + ', ' + duration(t);
 
 // --- by hand: drag, wheel, keys. select(from, to), zoom(from, to) are the app's ---
 function listen_timeline(p, s, select, zoom, tell) {
@@ -203,7 +198,7 @@ function listen_timeline(p, s, select, zoom, tell) {
 	});
 	cv.addEventListener('pointermove', (e) => {
 		const lane = p.lanes[Math.floor(e.offsetY / LANE)];
-		cv.title = lane ? (lane.thread === undefined ? lane.name : thread_name(p, lane.thread) + interval_text(p, interval_at(p, lane.thread, time_at(e.offsetX)))) + pause_text(p, Math.floor(e.offsetY / LANE), time_at(e.offsetX)) + ', ' + duration(time_at(e.offsetX)) : '';
+		cv.title = lane ? lane_text(p, lane, Math.floor(e.offsetY / LANE), time_at(e.offsetX), time_at(e.offsetX + 2) - time_at(e.offsetX)) : '';
 		if (from === null || Math.abs(e.offsetX - from) < 4) return;
 		last = [from, e.offsetX].map(time_at).sort((a, b) => a - b);
 		Object.assign(s, {from: last[0], to: last[1], is_whole: false});
@@ -214,8 +209,17 @@ function listen_timeline(p, s, select, zoom, tell) {
 		from = last = null;
 	});
 	cv.addEventListener('dblclick', (e) => {
-		const lane = p.lanes[Math.floor(e.offsetY / LANE)], i = lane && lane.thread !== undefined ? interval_at(p, lane.thread, time_at(e.offsetX)) : -1;
+		const lane = p.lanes[Math.floor(e.offsetY / LANE)], i = lane && lane.thread !== undefined ? interval_at(p.spans.running, lane.thread, time_at(e.offsetX)) : -1;
 		if (e.offsetX > GUTTER) i < 0 ? select(s.shown_from, s.shown_to) : select(p.iv_to[i] - p.iv_length[i], p.iv_to[i]);
+	});
+	const calls = $('calls');
+	calls.addEventListener('pointermove', (e) => {
+		const c = e.offsetX < GUTTER ? null : call_at(p, time_at(e.offsetX), e.offsetY);
+		calls.title = c ? call_text(p, c) : '';
+	});
+	calls.addEventListener('click', (e) => {
+		const c = e.offsetX < GUTTER ? null : call_at(p, time_at(e.offsetX), e.offsetY);
+		if (c) tell.choose({frame: p.node_frame[c.node]});
 	});
 	const zoom_by = (f, t) => zoom(t - (t - s.shown_from) * f, t + (s.shown_to - t) * f);
 	cv.addEventListener('wheel', (e) => {

@@ -79,6 +79,12 @@ static void put_interval(void *ctx, const struct page_interval *i)
 		p->err = flush(p->out, FLUSH_BYTES);
 }
 
+/* Levels and calls have numbers of threads already. */
+static const struct map_u64 *threads_of(const struct page_out *o, const struct page_intervals *v)
+{
+	return v == &o->page->intervals ? &o->page->thread_of : NULL;
+}
+
 static enum clew_err put_intervals(struct page_out *o, const struct page_column *c,
 				   unsigned int plane)
 {
@@ -86,7 +92,7 @@ static enum clew_err put_intervals(struct page_out *o, const struct page_column 
 	enum clew_err err;
 
 	o->last_time = o->page->first;
-	err = page_intervals_each(&o->page->intervals, &o->page->thread_of, put_interval, &p);
+	err = page_intervals_each(c->intervals, threads_of(o, c->intervals), put_interval, &p);
 	return err == CLEW_OK ? p.err : err;
 }
 
@@ -174,6 +180,12 @@ static uint64_t iv_thread(struct page_out *o, const struct page_interval *i)
 {
 	(void)o;
 	return i->thread;
+}
+
+static uint64_t iv_place(struct page_out *o, const struct page_interval *i)
+{
+	(void)o;
+	return i->place;
 }
 
 static uint64_t iv_kind(struct page_out *o, const struct page_interval *i)
@@ -298,14 +310,15 @@ static void add_rows(struct page_columns *c, const struct page_out *o, const cha
 		       .name = name, .kind = kind_for(max), .nr = o->page->nr, .of_row = of_row});
 }
 
-static void add_intervals(struct page_columns *c, const struct page_intervals *v, const char *name,
+static void add_intervals(struct page_columns *c, struct page_intervals *v, const char *name,
 			  uint64_t max,
 			  uint64_t (*of_interval)(struct page_out *, const struct page_interval *))
 {
 	add(c, (struct page_column){.name = name,
 				    .kind = kind_for(max),
 				    .nr = v->nr_shown,
-				    .of_interval = of_interval});
+				    .of_interval = of_interval,
+				    .intervals = v});
 }
 
 void page_columns_plan(struct page_columns *c, const struct page_out *o)
@@ -349,6 +362,20 @@ void page_columns_plan(struct page_columns *c, const struct page_out *o)
 	add_intervals(c, &p->intervals, "iv_length", p->intervals.max_length, iv_length);
 	add_intervals(c, &p->intervals, "iv_lane", p->threads.nr, iv_thread);
 	add_intervals(c, &p->intervals, "iv_kind", UINT8_MAX, iv_kind);
+	if (p->levels.nr_shown) {
+		add_intervals(c, &p->levels, "level_gap", p->levels.max_gap, iv_gap);
+		add_intervals(c, &p->levels, "level_length", p->levels.max_length, iv_length);
+		add_intervals(c, &p->levels, "level_lane", p->threads.nr, iv_thread);
+		add_intervals(c, &p->levels, "level_cpu", has_no_cpu ? UINT32_MAX : p->max_cpu,
+			      iv_place);
+		add_intervals(c, &p->levels, "level_kind", UINT8_MAX, iv_kind);
+	}
+	if (p->calls.nr_shown) {
+		add_intervals(c, &p->calls, "call_gap", p->calls.max_gap, iv_gap);
+		add_intervals(c, &p->calls, "call_length", p->calls.max_length, iv_length);
+		add_intervals(c, &p->calls, "call_lane", p->threads.nr, iv_thread);
+		add_intervals(c, &p->calls, "call_node", nodes, iv_place);
+	}
 }
 
 static enum clew_err put_column(struct page_out *o, const struct page_column *c)

@@ -50,6 +50,8 @@ void page_feed_free(struct page_feed *p)
 	vec_done(&p->pauses);
 	ana_pauses_done(&p->pausing);
 	page_intervals_done(&p->intervals);
+	page_intervals_done(&p->levels);
+	page_intervals_done(&p->calls);
 	intern_done(&p->texts);
 	intern_done(&p->cgroups);
 	mem_free(p);
@@ -57,7 +59,10 @@ void page_feed_free(struct page_feed *p)
 
 int page_feed_errno(const struct page_feed *p)
 {
-	return p->os_errno ? p->os_errno : p->intervals.os_errno;
+	return p->os_errno           ? p->os_errno
+	     : p->intervals.os_errno ? p->intervals.os_errno
+	     : p->levels.os_errno    ? p->levels.os_errno
+				     : p->calls.os_errno;
 }
 
 static bool add_comm(struct page_feed *p, struct page_thread *t, const char *comm)
@@ -197,6 +202,7 @@ enum clew_err page_feed_sample(void *page, const struct ana_event *e, uint32_t n
 	r.cgroup = cgroup_of(p, e);
 	r.event = (uint8_t)(e->evsel->index < PAGE_MAX_EVENTS ? e->evsel->index : PAGE_MAX_EVENTS);
 	r.is_timeless = !clew_perf_ns_is_known(e->time);
+	r.ends_trace = e->synth && e->synth->flow & ANA_FLOW_TRACE_END;
 	if (!r.is_timeless && p->nr == p->nr_timeless) {
 		p->first = p->last = r.time = e->time.ns;
 	} else if (!r.is_timeless && e->time.ns > p->last) {
@@ -204,6 +210,7 @@ enum clew_err page_feed_sample(void *page, const struct ana_event *e, uint32_t n
 		p->last = r.time = e->time.ns;
 	}
 	note_range(p, &r, p->nr == 0);
+	p->is_traced[r.event] |= e->synth && !e->op; /* SPE samples operations */
 	p->sum_of[r.event] += r.weight;
 	p->nr_of[r.event]++;
 	p->nr_timeless += r.is_timeless;
@@ -269,12 +276,22 @@ static enum clew_err take_record(struct page_feed *p, const struct ana_event *e)
 	}
 }
 
+/* A place in a trace that could not be followed: what ran until it can again is unknown. */
+static enum clew_err add_error(struct page_feed *p, const struct ana_event *e)
+{
+	const struct ana_pause pause = {e->time, e->time, e->cpu, e->tid, e->synth->error};
+
+	return add_pause(p, &pause);
+}
+
 static enum clew_err take_timed(struct page_feed *p, const struct ana_event *e)
 {
 	bool is_throttle =
 		e->record.type == PERF_RECORD_THROTTLE || e->record.type == PERF_RECORD_UNTHROTTLE;
 	enum clew_err err = page_intervals_record(&p->intervals, e, p->nr ? p->first : 0);
 
+	if (err == CLEW_OK && e->synth && e->synth->error)
+		return add_error(p, e);
 	if (err == CLEW_OK && is_throttle)
 		err = ana_pauses_throttle(&p->pausing, e);
 	/* What comes before the first sample is how things stood then. */

@@ -50,6 +50,7 @@ static void put_events(struct json_put *j, const struct page_out *o)
 		json_put_u64(j, "samples", p->nr_of[i]);
 		json_put_u64(j, "sum", p->sum_of[i]);
 		json_put_bool(j, "has_stacks", ev->has_chains);
+		json_put_bool(j, "is_traced", p->is_traced[i]);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -101,7 +102,7 @@ static void put_pauses(struct json_put *j, const struct page_feed *p)
 		uint64_t from = x->from.ns > p->first ? x->from.ns : p->first;
 		uint64_t to = x->to.ns < p->last ? x->to.ns : p->last;
 
-		if (from >= to)
+		if (from > to || (from == to && x->from.ns < x->to.ns))
 			continue;
 		json_open(j, '[');
 		json_u64(j, from - p->first);
@@ -113,6 +114,30 @@ static void put_pauses(struct json_put *j, const struct page_feed *p)
 	}
 	json_close(j, ']');
 	json_put_u64(j, "more_pauses", p->nr_more_pauses);
+}
+
+/* A loss between samples that are not on the page is none of it. */
+static void put_losses(struct json_put *j, const struct page_feed *p, const struct ana_summary *s)
+{
+	json_key(j, "losses");
+	json_open(j, '[');
+	for (size_t i = 0; i < s->nr_losses; i++) {
+		const struct ana_loss *l = &s->losses[i];
+		uint64_t from = l->from.ns > p->first ? l->from.ns : p->first;
+		uint64_t to = l->to.ns < p->last ? l->to.ns : p->last;
+
+		if (from > to)
+			continue;
+		json_open(j, '[');
+		json_u64(j, from - p->first);
+		json_u64(j, to - p->first);
+		json_id(j, l->cpu);
+		json_id(j, l->tid);
+		json_u64(j, l->nr);
+		json_close(j, ']');
+	}
+	json_close(j, ']');
+	json_put_u64(j, "more_losses", s->loss_sums.nr - s->nr_losses);
 }
 
 static void put_strings(struct json_put *j, const char *key, const struct intern *t)
@@ -156,7 +181,9 @@ static void put_summary(struct json_put *j, const struct page_out *o, const stru
 	json_put_u64(j, "samples", p->nr_samples);
 	json_put_u64(j, "resolution",
 		     p->bin_ns < p->last - p->first ? p->bin_ns : p->last - p->first);
-	json_put_u64(j, "more_intervals", p->intervals.nr_hidden);
+	json_put_u64(j, "more_intervals", p->intervals.nr_hidden + p->levels.nr_hidden);
+	json_put_u64(j, "more_calls", p->calls.nr_hidden);
+	json_put_u64(j, "instant_calls", p->nr_instant_calls);
 	json_put_u64(j, "small", o->tree->nr_small);
 	json_put_u64(j, "rare", p->nr_rare);
 	json_put_u64(j, "lost", s->nr_lost);
@@ -239,6 +266,7 @@ enum clew_err page_head_put(struct buf *to, struct page_out *o, const struct pag
 	put_strings(&j, "cgroups", &o->page->cgroups);
 	put_records(&j, o->page);
 	put_pauses(&j, o->page);
+	put_losses(&j, o->page, s);
 	put_notes(&j, s);
 	put_same(&j, o->page);
 	put_columns(&j, c);

@@ -18,7 +18,8 @@ struct page_row {
 	uint32_t nr; /* samples: more than one where they were merged */
 	uint16_t cgroup;
 	uint8_t event;
-	uint8_t is_timeless; /* its time is that of the row before */
+	uint8_t is_timeless : 1; /* its time is that of the row before */
+	uint8_t ends_trace  : 1; /* nothing of its thread was traced from here on */
 };
 
 enum {
@@ -93,13 +94,21 @@ struct page_feed {
 	struct ana_pauses pausing;
 	struct {
 		VEC(struct ana_pause);
-	} pauses; /* as they were met */
+	} pauses; /* as they were met; of errors of a trace both times are one */
 	uint64_t nr_more_pauses;
-	struct page_intervals intervals;
+	bool is_traced[PAGE_MAX_EVENTS + 1]; /* events made from a hardware trace */
+	struct page_intervals intervals;     /* of threads, by switches */
+	struct page_intervals levels, calls; /* of traced ones; page_trace.c */
+	uint64_t nr_instant_calls;           /* that begin and end at one time of the trace */
 };
 
-/** --- page_merge.c: samples of a kind, in bins of time, as one. --- */
+/** --- page_trace.c --- */
 struct page_tree;
+/** Levels and calls of traced events. The rows are those of the samples, p->intervals is finished,
+ * all pauses are known, and @p tree has its levels. */
+enum clew_err page_trace_walk(struct page_feed *p, const struct page_tree *tree);
+
+/** --- page_merge.c: samples of a kind, in bins of time, as one. --- */
 /** The finest bins that leave @p max rows, if there are more. Sums do not change. */
 enum clew_err page_rows_merge(struct page_feed *p, struct page_tree *tree,
 			      const struct report_feed *f, uint64_t max);
@@ -168,9 +177,10 @@ struct page_column {
 	/* in place of that: of each row, in their order; false: it has none */
 	bool (*of_row)(struct page_out *o, const struct page_row *r, uint64_t *ret);
 	uint64_t (*of_interval)(struct page_out *o, const struct page_interval *i);
+	struct page_intervals *intervals; /* it is of */
 };
 
-enum { PAGE_MAX_COLUMNS = 24 };
+enum { PAGE_MAX_COLUMNS = 36 };
 struct page_columns {
 	struct page_column all[PAGE_MAX_COLUMNS];
 	size_t nr;

@@ -6,7 +6,12 @@
 #include "os/file.h"
 #include "perfdata/perf_record.h"
 
-enum { UNKNOWN = PAGE_NR_INTERVAL_KINDS, NR_LENGTHS = 65 /* by the number of bits */ };
+enum {
+	UNKNOWN = PAGE_NR_INTERVAL_KINDS,
+	/* Lengths are counted by their highest bit and the next ones. */
+	FINE_BITS = 8,
+	NR_LENGTHS = 65 << FINE_BITS
+};
 
 void page_intervals_done(struct page_intervals *v)
 {
@@ -14,11 +19,6 @@ void page_intervals_done(struct page_intervals *v)
 		os_close(v->fd);
 	map_u64_done(&v->state_of);
 	vec_done(&v->states);
-}
-
-static unsigned int bits_of(uint64_t v)
-{
-	return v ? 64 - (unsigned int)__builtin_clzll(v) : 0;
 }
 
 static enum clew_err flush(struct page_intervals *v)
@@ -33,6 +33,13 @@ static enum clew_err flush(struct page_intervals *v)
 	return v->os_errno ? CLEW_OS : CLEW_OK;
 }
 
+enum clew_err page_intervals_put(struct page_intervals *v, const struct page_interval *i)
+{
+	v->nr++;
+	v->batch[v->nr_waiting++] = *i;
+	return v->nr_waiting == PAGE_INTERVAL_BATCH ? flush(v) : CLEW_OK;
+}
+
 static enum clew_err put(struct page_intervals *v, const struct page_interval *state,
 			 uint64_t first, uint64_t end)
 {
@@ -43,9 +50,7 @@ static enum clew_err put(struct page_intervals *v, const struct page_interval *s
 		return CLEW_OK;
 	i.end = end;
 	i.length = end - from;
-	v->nr++;
-	v->batch[v->nr_waiting++] = i;
-	return v->nr_waiting == PAGE_INTERVAL_BATCH ? flush(v) : CLEW_OK;
+	return page_intervals_put(v, &i);
 }
 
 /* NULL: no memory. */
@@ -96,51 +101,95 @@ enum clew_err page_intervals_record(struct page_intervals *v, const struct ana_e
 	return err;
 }
 
+struct page_interval *page_intervals_next(struct page_interval_reader *r)
+{
+	struct page_intervals *v = r->of;
+	uint64_t left = v->nr - r->at;
+
+	if (r->next < r->nr)
+		return &r->batch[r->next++];
+	r->nr = left < PAGE_INTERVAL_BATCH ? (size_t)left : PAGE_INTERVAL_BATCH;
+	r->next = 0;
+	if (!r->nr)
+		return NULL;
+	v->os_errno = os_read_all_at(v->fd, r->batch, r->nr * sizeof(*r->batch),
+				     r->at * sizeof(*r->batch));
+	r->at += r->nr;
+	return v->os_errno ? NULL : &r->batch[r->next++];
+}
+
 enum clew_err page_intervals_each(struct page_intervals *v, const struct map_u64 *thread_of,
 				  void (*take)(void *ctx, const struct page_interval *i), void *ctx)
 {
-	size_t n;
+	struct page_interval_reader r = {.of = v};
+	struct page_interval *i;
 
-	for (uint64_t at = 0; at < v->nr; at += n) {
-		n = v->nr - at < PAGE_INTERVAL_BATCH ? (size_t)(v->nr - at) : PAGE_INTERVAL_BATCH;
-		v->os_errno = os_read_all_at(v->fd, v->batch, n * sizeof(*v->batch),
-					     at * sizeof(*v->batch));
-		if (v->os_errno)
-			return CLEW_OS;
-		for (size_t i = 0; i < n; i++) {
-			const uint64_t *thread = map_u64_get(thread_of, v->batch[i].who);
+	while ((i = page_intervals_next(&r))) {
+		const uint64_t *thread = thread_of ? map_u64_get(thread_of, i->who) : &i->who;
 
-			if (!thread || bits_of(v->batch[i].length) < v->least_bits)
-				continue;
-			v->batch[i].thread = (uint32_t)*thread;
-			take(ctx, &v->batch[i]);
-		}
+		if (!thread || i->length < v->least)
+			continue;
+		i->thread = (uint32_t)*thread;
+		take(ctx, i);
 	}
-	return CLEW_OK;
+	return v->os_errno ? CLEW_OS : CLEW_OK;
 }
+
+/* As a number of few digits: its highest bit, and those after it. */
+static uint32_t length_class(uint64_t length)
+{
+	unsigned int bits = length ? 64 - (unsigned int)__builtin_clzll(length) : 0;
+	uint64_t fine = bits > FINE_BITS + 1 ? length >> (bits - FINE_BITS - 1)
+					     : length << (FINE_BITS + 1 - bits);
+
+	return bits << FINE_BITS | (uint32_t)(fine & ((1 << FINE_BITS) - 1));
+}
+
+/* The smallest length of a class, or of the next one that has any. */
+static uint64_t least_of(uint32_t class)
+{
+	unsigned int bits = class >> FINE_BITS, shift;
+	uint64_t fine = (class & ((1 << FINE_BITS) - 1)) | 1 << FINE_BITS;
+
+	if (!bits)
+		return class ? 1 : 0;
+	if (bits > FINE_BITS + 1)
+		return fine << (bits - FINE_BITS - 1);
+	shift = FINE_BITS + 1 - bits;
+	return (fine + (1u << shift) - 1) >> shift;
+}
+
+struct lengths {
+	uint64_t nr[NR_LENGTHS];
+};
 
 static void count_length(void *ctx, const struct page_interval *i)
 {
-	uint64_t *of_length = ctx;
+	struct lengths *l = ctx;
 
-	of_length[bits_of(i->length)]++;
+	l->nr[length_class(i->length)]++;
 }
 
 static enum clew_err choose_lengths(struct page_intervals *v, const struct map_u64 *thread_of,
 				    uint64_t max)
 {
-	uint64_t of_length[NR_LENGTHS] = {0}, nr = 0;
-	unsigned int least = NR_LENGTHS;
+	struct lengths *l;
+	uint32_t least = NR_LENGTHS;
+	uint64_t nr = 0;
 	enum clew_err err;
 
 	if (v->nr <= max)
 		return CLEW_OK;
-	err = page_intervals_each(v, thread_of, count_length, of_length);
-	while (least > 0 && nr + of_length[least - 1] <= max)
-		nr += of_length[--least];
-	v->least_bits = least;
-	for (unsigned int i = 0; i < least; i++)
-		v->nr_hidden += of_length[i];
+	l = mem_zalloc(sizeof(*l));
+	if (!l)
+		return CLEW_NO_MEMORY;
+	err = page_intervals_each(v, thread_of, count_length, l);
+	while (least > 0 && nr + l->nr[least - 1] <= max)
+		nr += l->nr[--least];
+	v->least = least == NR_LENGTHS ? UINT64_MAX : least_of(least);
+	for (uint32_t i = 0; i < least; i++)
+		v->nr_hidden += l->nr[i];
+	mem_free(l);
 	return err;
 }
 
@@ -163,18 +212,24 @@ static void measure(void *ctx, const struct page_interval *i)
 	m->last = i->end > m->last ? i->end : m->last;
 }
 
-enum clew_err page_intervals_finish(struct page_intervals *v, uint64_t first, uint64_t last,
+enum clew_err page_intervals_choose(struct page_intervals *v, uint64_t first,
 				    const struct map_u64 *thread_of, uint64_t max)
 {
 	struct measured m = {v, first};
+	enum clew_err err = v->nr ? flush(v) : CLEW_OK;
+
+	if (err == CLEW_OK)
+		err = choose_lengths(v, thread_of, max);
+	return err == CLEW_OK ? page_intervals_each(v, thread_of, measure, &m) : err;
+}
+
+enum clew_err page_intervals_finish(struct page_intervals *v, uint64_t first, uint64_t last,
+				    const struct map_u64 *thread_of, uint64_t max)
+{
 	enum clew_err err = CLEW_OK;
 
 	last = v->last > last ? v->last : last;
 	for (size_t i = 0; i < v->states.nr && err == CLEW_OK; i++)
 		err = put(v, &v->states.data[i], first, last);
-	if (err == CLEW_OK && v->nr)
-		err = flush(v);
-	if (err == CLEW_OK)
-		err = choose_lengths(v, thread_of, max);
-	return err == CLEW_OK ? page_intervals_each(v, thread_of, measure, &m) : err;
+	return err == CLEW_OK ? page_intervals_choose(v, first, thread_of, max) : err;
 }

@@ -83,6 +83,8 @@ enum clew_err page_write(struct page_feed *p, const struct report_feed *f,
 	if (err == CLEW_OK)
 		err = page_tree_add_levels(&tree, f);
 	if (err == CLEW_OK)
+		err = page_trace_walk(p, &tree);
+	if (err == CLEW_OK)
 		err = page_rows_merge(p, &tree, f, opts->max_samples);
 	if (err == CLEW_OK)
 		err = page_tree_count(&tree, p);
