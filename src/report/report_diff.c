@@ -70,19 +70,32 @@ static bool add_row(struct report_diff *d, uint32_t name)
 		if (!vec_push(&d->cells, (struct report_diff_cell){0}))
 			return false;
 	}
+	while (d->cells_of.nr <= name) {
+		if (!vec_push(&d->cells_of, 0))
+			return false;
+	}
+	d->cells_of.data[name] = row.cells + 1;
 	return vec_push(&d->rows, row);
 }
 
-/* Numbers of names are those of rows, from 1: no name is empty. */
+/** @return as report_diff.cells_of. */
+static uint32_t find_cells(const struct report_diff *d, const char *name, size_t size)
+{
+	uint32_t id = intern_find(&d->names, name, size);
+
+	return id < d->cells_of.nr ? d->cells_of.data[id] : 0;
+}
+
 bool report_diff_add(struct report_diff *d, uint32_t input, const char *name, size_t size,
 		     struct report_diff_count c)
 {
-	uint32_t id = intern_find(&d->names, name, size);
+	uint32_t cells = find_cells(d, name, size);
 	struct report_diff_cell *cell;
 
-	if (id == INTERN_FAILED) {
+	if (!cells) {
 		uint64_t bytes = size + ROW_BYTES + BUDGET_TABLE_BYTES +
 				 2 * d->nr_inputs * sizeof(struct report_diff_cell);
+		uint32_t id;
 
 		if (d->rows.nr >= UINT32_MAX / REPORT_DIFF_MAX - 1 ||
 		    !budget_account_take(&d->account, bytes, "rows of the comparison with"))
@@ -90,8 +103,9 @@ bool report_diff_add(struct report_diff *d, uint32_t input, const char *name, si
 		id = intern_add(&d->names, name, size);
 		if (id == INTERN_FAILED || !add_row(d, id))
 			return false;
+		cells = d->cells_of.data[id];
 	}
-	cell = &d->cells.data[d->rows.data[id - 1].cells + input];
+	cell = &d->cells.data[cells - 1 + input];
 	cell->count.period += c.period;
 	cell->count.nr += c.nr;
 	return true;
@@ -266,6 +280,7 @@ void report_diff_done(struct report_diff *d)
 	intern_done(&d->names);
 	vec_done(&d->rows);
 	vec_done(&d->cells);
+	vec_done(&d->cells_of);
 	budget_account_done(&d->account);
 	*d = (struct report_diff){0};
 }

@@ -93,6 +93,9 @@ struct report_diff {
 	struct {
 		VEC(struct report_diff_cell);
 	} cells;
+	struct {
+		VEC(uint32_t);
+	} cells_of;      /* by name: its row's + 1; 0: no such row */
 	size_t nr_shown; /* the first rows; the others are below the limits */
 	struct budget_account account;
 };
@@ -106,8 +109,8 @@ struct report_diff_opts {
 };
 
 /**
- * Count @p c in recording @p input for the row of this name, which is not empty and may hold any
- * bytes. A name added twice is one row. @return false: memory is short. A row that the budget has
+ * Count @p c in recording @p input for the row of this name, which may hold any bytes, or
+ * none. A name added twice is one row. @return false: memory is short. A row that the budget has
  * no room for is omitted.
  */
 bool report_diff_add(struct report_diff *d, uint32_t input, const char *name, size_t size,

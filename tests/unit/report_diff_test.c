@@ -312,6 +312,54 @@ static void test_budget(void)
 	CHECK_EQ(budget.used, 0, "all is given back");
 }
 
+/* Of a feed none is empty, but the table takes any bytes. */
+static void test_odd_names(void)
+{
+	static const struct {
+		const char *name;
+		size_t size;
+		uint64_t nr[2];
+	} names[] = {
+		{"a",    1, {1, 10}},
+		{"",     0, {2, 20}},
+		{"\0",   1, {3, 30}},
+		{"a\0b", 3, {4, 40}},
+		{"b",    1, {5, 50}}
+        };
+	enum { NR = sizeof(names) / sizeof(names[0]) };
+	struct report_diff d = {.nr_inputs = 2};
+	struct report_diff_opts o = {
+		.scales = {{.factor = 1}, {.factor = 1}}
+        };
+	static const uint64_t want[NR] = {50, 40, 30, 20, 10}; /* by what grew most */
+	bool ok = true;
+
+	for (uint32_t input = 0; input < 2; input++) {
+		for (size_t i = 0; i < NR; i++) {
+			struct report_diff_count c = {names[i].nr[input], names[i].nr[input]};
+
+			ok &= report_diff_add(&d, input, names[i].name, names[i].size, c);
+		}
+	}
+	report_diff_finish(&d, &o);
+	CHECK(ok && d.rows.nr == NR, "each is a row of its own: %zu", d.rows.nr);
+	for (size_t i = 0; i < d.rows.nr; i++) {
+		const struct report_diff_row *row = &d.rows.data[i];
+
+		CHECK_EQ(report_diff_cell(&d, row, 0)->count.nr, want[i] / 10, "row %zu, A", i);
+		CHECK_EQ(report_diff_cell(&d, row, 1)->count.nr, want[i], "row %zu, B", i);
+	}
+	CHECK_EQ(d.rows.data[3].name, 0, "the empty name has a row");
+	report_diff_done(&d);
+
+	d = (struct report_diff){.nr_inputs = 1};
+	CHECK(report_diff_add(&d, 0, "", 0, (struct report_diff_count){1, 1}) &&
+		      report_diff_add(&d, 0, "", 0, (struct report_diff_count){1, 1}) &&
+		      d.rows.nr == 1 && d.cells.data[0].count.nr == 2,
+	      "alone, and twice");
+	report_diff_done(&d);
+}
+
 static bool try_all(void)
 {
 	static const struct side sides[] = {{.rows = "a1 b2 c3 d4"}, {.rows = "e1 f2 a3"}};
@@ -348,6 +396,7 @@ int main(void)
 	test_error();
 	test_above();
 	test_budget();
+	test_odd_names();
 	test_memory();
 	return tap_done();
 }
