@@ -34,6 +34,65 @@ static bool add_runs(struct annotation *a, const struct code_table *runs, bool i
 	return true;
 }
 
+/** Of runs that lie in the function whole: of others it is unknown which part took how long. */
+static bool add_cycles(struct annotation *a, const struct code_table *runs, bool is_linked)
+{
+	size_t nr = a->insns.nr;
+	struct ann_weight *steps = mem_calloc(nr + 1, sizeof(*steps)), now = {0};
+
+	if (!steps)
+		return false;
+	for (size_t i = 0; i < runs->nr; i++) {
+		const struct code_count *r = &runs->data[i];
+		size_t first = search_first(nr, k, place(&a->insns.data[k], is_linked) >= r->a);
+		size_t last = search_first(nr, k, place(&a->insns.data[k], is_linked) >= r->b);
+		struct ann_insn *end;
+		uint64_t share;
+
+		if (!r->nr_timed || last >= nr || first > last ||
+		    place(&a->insns.data[first], is_linked) != r->a ||
+		    place(&a->insns.data[last], is_linked) != r->b)
+			continue;
+		end = &a->insns.data[last];
+		share = r->cycles / (last - first + 1);
+		steps[first].nr += r->nr_timed;
+		steps[first].period += share;
+		steps[last + 1].nr -= r->nr_timed; /* may wrap: the sum does not */
+		steps[last + 1].period -= share;
+		end->nr_runs_timed += r->nr_timed;
+		end->run_cycles += r->cycles;
+		end->run_insns += r->nr_timed * (last - first + 1);
+		a->has_cycles = true;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		ann_weight_add(&now, &steps[i]);
+		a->insns.data[i].nr_timed += now.nr;
+		a->insns.data[i].cycles += now.period;
+	}
+	mem_free(steps);
+	return true;
+}
+
+static double per(uint64_t a, uint64_t b)
+{
+	return b ? (double)a / (double)b : 0;
+}
+
+double ann_insn_cycles(const struct ann_insn *n)
+{
+	return per(n->cycles, n->nr_timed) / CODE_CYCLE;
+}
+
+double ann_run_cycles(const struct ann_insn *n)
+{
+	return per(n->run_cycles, n->nr_runs_timed) / CODE_CYCLE;
+}
+
+double ann_run_ipc(const struct ann_insn *n)
+{
+	return per(n->run_insns, n->run_cycles) * CODE_CYCLE;
+}
+
 static void add_branches(struct annotation *a, const struct code_table *t, bool is_linked)
 {
 	vec_for_each (&a->insns, n) {
@@ -53,7 +112,7 @@ static void add_branches(struct annotation *a, const struct code_table *t, bool 
 bool annotation_add_flow(struct annotation *a, const struct code_counts *c, bool is_linked,
 			 enum ann_flow flow)
 {
-	if (!add_runs(a, &c->runs, is_linked))
+	if (!add_runs(a, &c->runs, is_linked) || !add_cycles(a, &c->runs, is_linked))
 		return false;
 	add_branches(a, &c->branches, is_linked);
 	a->flow = flow;

@@ -22,7 +22,12 @@ struct ann_insn {
 	uint8_t kind, flags;       /* enum insn_kind, INSN_LINK, ... */
 	const char *callee; /* of a direct branch to elsewhere: the function there; or NULL */
 	uint64_t callee_offset;
-	uint64_t executed, taken, mispredicted; /* with has_flow */
+	uint64_t executed, taken, mispredicted; /* with flow */
+	/* With has_cycles: of executions with known cycles, how many, and their cycles: of the
+	 * instruction, which has an equal share of its run's; and of runs that end here. */
+	uint64_t nr_timed, cycles; /* times CODE_CYCLE, as all cycles here */
+	uint64_t nr_runs_timed, run_cycles;
+	uint64_t run_insns; /* in these runs */
 };
 
 /** A call that was inlined: of what, and where. */
@@ -59,6 +64,7 @@ struct annotation {
 	const char *why;              /* no code is known: static words; NULL: it is */
 	bool is_linked;               /* addresses are those of the linked file */
 	enum ann_flow flow;           /* where executed and taken come from */
+	bool has_cycles;              /* of some instruction */
 	struct {
 		VEC(struct ann_insn);
 	} insns;
@@ -97,7 +103,17 @@ static inline const struct ann_weight *annotation_weight(const struct annotation
 	return &a->weights[insn * a->columns.nr + column];
 }
 
-/** Add to executed, taken and mispredicted of each instruction. @p c: of its file, in order;
+/* Averages; 0: unknown. */
+
+/** Cycles of an execution of @p n. */
+double ann_insn_cycles(const struct ann_insn *n);
+/** Cycles of a run that ends with @p n, from the branch before. */
+double ann_run_cycles(const struct ann_insn *n);
+/** Instructions per cycle of these runs. */
+double ann_run_ipc(const struct ann_insn *n);
+
+/** Add to executed, taken, mispredicted and cycles of each instruction. @p c: of its file, in
+ * order;
  * @p is_linked: with linked addresses. @return false when memory is short. */
 bool annotation_add_flow(struct annotation *a, const struct code_counts *c, bool is_linked,
 			 enum ann_flow flow);

@@ -6,6 +6,7 @@
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
 #include "profile/branch_edges.h"
+#include "profile/counted_cycles.h"
 #include "profile/counted_trace.h"
 #include "trace/perf/perf_trace.h"
 
@@ -19,6 +20,12 @@ static enum clew_err count_trace(struct annotate_flow *f, struct clew_diag *diag
 	if (err != CLEW_OK)
 		return err;
 	f->trace->progress = cli_progress();
+	if (counted_cycles_has(f->trace)) {
+		cli_progress_begin("counting cycles", f->trace->total_bytes);
+		err = counted_cycles(&f->code, f->trace, diag);
+		if (err != CLEW_OK)
+			return err;
+	}
 	cli_progress_begin("counting what the trace executed", f->trace->total_bytes);
 	err = counted_trace(&f->code, f->trace, &opts, &totals, diag);
 	/* Sampled operations are no exact counts. */

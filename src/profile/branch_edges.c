@@ -21,6 +21,7 @@ struct stacks {
 /** One entry, resolved. */
 struct entry {
 	const struct ana_loc *from, *to;
+	uint64_t cycles; /* since the branch before; 0: not counted */
 	bool is_mispredicted;
 };
 
@@ -79,6 +80,8 @@ static bool add_run(struct stacks *s, const struct entry *e, const struct entry 
 				 .b = next->from->ip,
 				 .nr = 1,
 				 .nr_part = is_other_function(e->from, e->to),
+				 .nr_timed = next->cycles != 0,
+				 .cycles = next->cycles * CODE_CYCLE,
 				 .flags = CODE_ENTERED};
 
 	if (!e->to->dso || e->to->dso != next->from->dso)
@@ -106,10 +109,12 @@ static bool add_stack(struct stacks *s, const struct ana_event *e)
 	for (uint64_t i = 0; i < e->sample->branches.nr; i++) {
 		struct perf_branch b = perf_branch_get(e->sample, i);
 		struct entry at = {e->branches[2 * i], e->branches[2 * i + 1],
-				   b.flags & PERF_BRANCH_MISPRED};
+				   perf_branch_cycles(b.flags), b.flags & PERF_BRANCH_MISPRED};
 
-		if (is_skipped(&b, &at))
+		if (is_skipped(&b, &at)) {
+			next.cycles = 0; /* they do not begin where its run does */
 			continue;
+		}
 		if (!(nr_taken == 1 && is_copy(&next, &at))) {
 			if (!add_branch(s, &at) || (nr_taken && !add_run(s, &at, &next)))
 				return false;

@@ -74,6 +74,8 @@ static bool add(struct code_counts *c, struct code_table *t, const struct code_c
 	known = &t->data[t->slots[at] - 1];
 	known->nr = u64_sum(known->nr, e->nr);
 	known->nr_part = u64_sum(known->nr_part, e->nr_part);
+	known->nr_timed = u64_sum(known->nr_timed, e->nr_timed);
+	known->cycles = u64_sum(known->cycles, e->cycles);
 	known->flags |= e->flags;
 	return true;
 }

@@ -27,12 +27,18 @@ enum {
  */
 struct code_count {
 	uint64_t a, b;
-	uint64_t nr;        /* in all; saturates */
-	uint64_t nr_part;   /* of these, a run: passed, execution continued after it; a branch:
-			       mispredicted, where that is known */
+	uint64_t nr;      /* in all; saturates */
+	uint64_t nr_part; /* of these, a run: passed, execution continued after it; a branch:
+			     mispredicted, where that is known */
+	/* Of a run: of some of its passes it is known how long they took: of nr_timed, which may
+	 * be counted from another source than nr; cycles of all these, times CODE_CYCLE. */
+	uint64_t nr_timed, cycles;
 	uint8_t last_bytes; /* of a run: size of its last instruction */
 	uint8_t flags;
 };
+
+/** Parts of a cycle, which is shared by the instructions that it passed in. */
+enum { CODE_CYCLE = 4096 };
 
 struct code_table {
 	VEC(struct code_count); /* in no order before code_counts_sort() */
@@ -50,7 +56,8 @@ enum { CODE_MAX_COUNTS = 4 << 20 };
 
 void code_counts_done(struct code_counts *c);
 
-/* Each adds e->nr (and e->nr_part) to the entry of e->a and e->b. @return false: out of memory.
+/* Each adds e->nr (nr_part, nr_timed, cycles) to the entry of e->a and e->b. @return false: out of
+ * memory.
  */
 bool code_counts_add_run(struct code_counts *c, const struct code_count *e);
 bool code_counts_add_branch(struct code_counts *c, const struct code_count *e);

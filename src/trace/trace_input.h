@@ -41,6 +41,7 @@ struct trace_unit {
 	const char *file;       /* its bytes come from; NULL: the input itself */
 	bool is_decodable;      /* else why, and only its packets can be looked at, if at all */
 	bool has_timestamps;    /* its trace has them */
+	bool has_cycles;        /* and counts of cycles */
 	uint8_t max_ratio;      /* of Intel PT: the TSC's clock to the bus; 0: unknown */
 	uint32_t tsc_khz;       /* the same; 0: unknown */
 	const char *why_points; /* static: why only places are known, and not what ran between

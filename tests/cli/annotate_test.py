@@ -179,8 +179,8 @@ def stacks(prog):
         return
     back, to, start = int(jumps[0]["address"], 16), int(jumps[0]["target"], 16), prog.symbols["hot"][0]
     main = prog.symbols["main"][0]
-    # Newest first: main -> hot, then three times round.
-    branches = " ".join(f"{a:x} {b:x} {2:x}" for a, b in [(back, to)] * 3 + [(main, start)])
+    # Newest first: main -> hot, then three times round, in 9, 6 and 20 cycles since the branch before.
+    branches = " ".join(f"{a:x} {b:x} {2 | c << 4:x}" for a, b, c in [(back, to, 9), (back, to, 6), (back, to, 20), (main, start, 5)])
     lines = ["event cycles branches", "comm 64 work", f"map 64 400000 2000 0 {prog.path}", f"sample 0 64 {to:x} 10 1 branches {branches}"]
     path = os.path.join(prog.top, "stacks.data")
     Path(path).write_bytes(subprocess.run([MAKE], input=("\n".join(lines) + "\n").encode(), capture_output=True, check=True).stdout)
@@ -188,7 +188,20 @@ def stacks(prog):
     at = {int(i["address"], 16): i for i in symbol["instructions"]}
     check(symbol["flow"] == "branch_stacks" and at[start]["executed"] == 1 and at[back]["executed"] == 3 and at[back]["taken"] == 3,
           "branch stacks count what ran, and branches", [at[start], at[to], at[back]])
-    check("in branch stacks of samples" in annotate(path, "hot").stdout, "the text says where counts come from")
+    text = annotate(path, "hot").stdout
+    check("in branch stacks of samples" in text, "the text says where counts come from")
+    inner, first = (sum(a <= i <= back for i in at) for a in (to, start))
+    want = {i: 20 / first if i < to else ((9 + 6) / inner + 20 / first) / 3 for i in at if start <= i <= back}
+    got = {i: at[i]["cycles"] for i in at if "cycles" in at[i]}
+    check(symbol["has_cycles"] and got.keys() == want.keys() and all(abs(got[i] - want[i]) < 0.001 for i in got), "cycles of each instruction", (got, want))
+    ends = {i: (at[i]["block_cycles"], at[i]["block_ipc"], at[i]["blocks_timed"]) for i in at if "block_cycles" in at[i]}
+    check(ends.keys() == {back} and abs(ends[back][0] - 35 / 3) < 0.001 and abs(ends[back][1] - (2 * inner + first) / 35) < 0.001 and ends[back][2] == 3, "and of the block, where it ends", ends)
+    line = re.search(rf"(\S+) +(\S+) +(\S+) \|[^\n]* {back:x}: ", text)
+    check(line and line.groups() == (f"{want[back]:.2f}", f"{35 / 3:.2f}", f"{(2 * inner + first) / 35:.2f}"), "the text has the same", text)
+    branches = f"{back:x} {to:x} 2 " * 2
+    Path(path).write_bytes(subprocess.run([MAKE], input=("\n".join([*lines[:3], f"sample 0 64 {to:x} 10 1 branches {branches}"]) + "\n").encode(), capture_output=True, check=True).stdout)
+    text = annotate(path, "hot").stdout
+    check(not as_json(path, "hot")["symbols"][0]["has_cycles"] and "Executed" in text and "IPC" not in text, "stacks without cycles: no such columns", text)
 
 
 def jit(prog):

@@ -3,6 +3,7 @@
 """Usage: pt_truth_test.py CLEW DATA: Intel PT of ../shared/data: the instructions that ran, by digest, in sets made from known streams and in real
 captures; and lines as Debian's perf 6.1 prints them. TAP."""
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -152,8 +153,24 @@ def without_binaries():
         tap.check(len(other) == 146 and len(missing) <= 8 and len(out) == 145, f"4.14: as perf, {len(missing)} lines differ")
 
 
+def cycles():
+    """What clew annotate has of CYC packets: all of them, but for code that is in no function or runs from one into the next."""
+    of = ["-i", os.path.join(truth, "time-cyc", "perf.data")]
+    symbols = json.loads(run("annotate", "--json", "--max-symbols=100000", "--symfs", os.path.join(truth, "symfs"), *of))["symbols"]
+    insns = [i for s in symbols for i in s["instructions"] if "timed" in i]
+    nr, all_cycles = sum(i["timed"] for i in insns), sum(i["timed"] * i["cycles"] for i in insns)
+    in_blocks = sum(i["blocks_timed"] * i["block_cycles"] for i in insns if "blocks_timed" in i)
+    counted = sum(int(n) for n in re.findall(r" CYC +(\d+)", run("dump", *of).decode()))
+    ran = next(int(r[2]) for r in rows(os.path.join(truth, "SUMMARY.tsv")) if r[0] == "time-cyc")
+    tap.check(0.9 * counted < all_cycles <= counted and abs(in_blocks - all_cycles) < 5, "time-cyc: cycles of instructions, and of blocks, are those counted", (all_cycles, in_blocks, counted))
+    tap.check(0.9 * ran < nr <= ran and abs(all_cycles / nr - counted / ran) < 0.02, "time-cyc: cycles per instruction", (all_cycles / nr, counted / ran))
+    none = json.loads(run("annotate", "--json", "--symfs", os.path.join(truth, "symfs"), "-i", os.path.join(truth, "time-mtc", "perf.data")))["symbols"]
+    tap.check(none and not any(s["has_cycles"] for s in none), "time-mtc: a trace that does not count them")
+
+
 digests()
 by_thread()
+cycles()
 captures()
 lines()
 beside_perf()

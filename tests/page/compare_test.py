@@ -87,7 +87,7 @@ def diff_numbers(b, path, first, second):
             const light = (v) => { box.fillStyle = css.getPropertyValue('--' + v).trim(); const h = box.fillStyle; return [1, 3, 5].map((i) => parseInt(h.slice(i, i + 2), 16) / 255).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4).reduce((s, c, i) => s + c * [0.2126, 0.7152, 0.0722][i], 0); };
             const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
             const delta = ['', '-less1', '-less2', '-less3', '-more1', '-more2', '-more3'].map((d) => 'delta' + d);
-            return [...delta.map((d) => ['ink', d]), ['fg', 'heat1'], ['fg', 'heat2'], ['accent', 'bg'], ['lost', 'bg']].map(([x, y]) => [x, y, ratio(x, y)]).filter((r) => r[2] < 4.5)""")
+            return [...delta.map((d) => ['ink', d]), ['fg', 'heat1'], ['fg', 'heat2'], ['accent', 'bg'], ['lost', 'bg'], ['jump', 'bg', 3]].map(([x, y, least]) => [x, y, ratio(x, y), least || 4.5]).filter((r) => r[2] < r[3])""")
         tap.check(not worst, "contrast of the colours of change, " + theme, worst)
         b.screenshot(os.path.join(OUT, f"diff-{theme}.png"))
     tap.check(not b.console(), "no message in the console of the comparison", b.console())
@@ -122,6 +122,26 @@ def annotated():
     return data, path
 
 
+def jumps(b, symbol):
+    """Lines of jumps: from and to the middle of their rows, one part in each row between them."""
+    index = {i["address"]: k for k, i in enumerate(symbol["instructions"])}
+    drawn = [(k, index[i["target"]]) for k, i in enumerate(symbol["instructions"]) if "lane" in i]
+    got = b.js("""const box = (e) => e.getBoundingClientRect(), out = [];
+        for (const row of document.querySelectorAll('tr.insn')) for (const e of row.querySelectorAll('.lane.first, .lane.last, .lane.self'))
+            out.push([Number(row.dataset.i), e.classList.contains('first') ? 'first' : 'last', e.classList.contains('to'), Math.abs((e.classList.contains('first') ? box(e).top : box(e).bottom) - (box(row.querySelector('.lanes')).top + box(row.querySelector('.lanes')).bottom) / 2) < 1.6, Math.abs(box(e).right - box(row.querySelector('.lanes')).right) < 1]);
+        return out""")
+    want = sorted([min(j), "first", j[1] < j[0]] for j in drawn) + sorted([max(j), "last", j[1] > j[0]] for j in drawn)
+    tap.check(drawn and sorted(g[:3] for g in got) == sorted(want) and all(g[3] and g[4] for g in got), "each jump has a line with an arrow, aligned with its rows", (got, want))
+    gaps = b.js("""let gaps = 0; const rows = [...document.querySelectorAll('table.annotated tbody tr')];
+        rows.forEach((row, k) => { for (const e of row.querySelectorAll('.lane.first, .lane.pass')) {
+            const x = e.getBoundingClientRect(), next = rows[k + 1] && [...rows[k + 1].querySelectorAll('.lane')].find((o) => Math.abs(o.getBoundingClientRect().left - x.left) < 1);
+            if (!next || Math.abs(next.getBoundingClientRect().top - x.bottom) > 1) gaps++; } }); return gaps""")
+    tap.check(gaps == 0, "lines have no gaps, through lines of source, too", gaps)
+    lit = b.js("""const row = document.querySelector('tr.insn[data-i="%d"]'); row.focus(); const by_key = document.querySelectorAll('.lane.lit').length;
+        document.querySelector('tr.insn').dispatchEvent(new MouseEvent('mouseover', {bubbles: true})); return [by_key, document.querySelectorAll('.lane.lit').length, row.getAttribute('aria-label')]""" % drawn[0][0])
+    tap.check(lit[0] >= 2 and lit[1] == 0 and ", jumps to 0x" in lit[2], "the line of the row in focus stands out; its label says where it leads", lit)
+
+
 def annotate_page(b, data, path):
     tap.check(b.open(path) and not b.console() and b.requests() == ["file://" + path], "the page of a function is ready, by itself", b.console())
     want = json.loads(clew("annotate", "-i", data, "--json", "spin").stdout)
@@ -135,12 +155,30 @@ def annotate_page(b, data, path):
     tap.check(target[0] == "\u2192 " + target[1], "a jump is followed", target)
     b.keys("b")
     tap.check(b.js("return document.querySelector('tr.chosen').dataset.at") != target[1], "b goes back")
+    jumps(b, want["symbols"][0])
     b.keys("n")
     hot = b.js("return parseFloat(document.querySelector('tr.chosen').firstChild.textContent)")
     tap.check(hot == max(shares) or hot > 5, "n goes to a hot instruction", hot)
     for theme in ("light", "dark"):
         b.js("if (document.documentElement.dataset.theme !== '%s') document.getElementById('theme').click()" % theme)
-        b.screenshot(os.path.join(OUT, f"annotate-{theme}.png"))
+        for width in (800, 1400):
+            b.size(width, 800)
+            b.screenshot(os.path.join(OUT, f"annotate-{theme}-{width}.png"))
+    # What this machine cannot record: branch stacks with cycles; a function of 60,000 instructions.
+    heads = b.js("""const s = structuredClone(clewPage.data.symbols[0]); clewPage.data.symbols.push(s);
+        Object.assign(s, {flow: 'branch_stacks', has_cycles: true}); Object.assign(s.instructions[2], {executed: 30, cycles: 1.25, block_cycles: 5, block_ipc: 0.8, timed: 4, blocks_timed: 4});
+        clewPage.show(clewPage.data.symbols.length - 1);
+        return [[...document.querySelectorAll('.annotated th')].map((t) => t.textContent), [...document.querySelectorAll('tr.insn')].slice(1, 3).map((r) => [...r.querySelectorAll('.flow')].map((t) => t.textContent))]""")
+    tap.check(heads[0][2:6] == ["Executed", "Cycles", "Block", "IPC"] and heads[1] == [["", "", "", ""], ["30", "1.25", "5.00", "0.80"]], "columns of cycles", heads)
+    huge = b.js("""const s = structuredClone(clewPage.data.symbols[0]), at = (k) => '0x' + k.toString(16); clewPage.data.symbols.push(s);
+        s.instructions = Array.from({length: 60000}, (_, k) => ({address: at(k), bytes: 4, text: 'jmp', samples: [k === 40000 ? 1 : 0], period: [k === 40000 ? 1 : 0], ...(k % 6 ? {} : {target: at(k ? k - 6 : 59999), lane: 0})}));
+        const shown = () => { const r = [...document.querySelectorAll('tr.insn')]; return [r.length, r[0].dataset.at, r.at(-1).dataset.at, (document.querySelector('tr.chosen') || {dataset: {}}).dataset.at]; };
+        clewPage.show(clewPage.data.symbols.length - 1);
+        const first = shown(), lanes = document.querySelectorAll('.lane').length;
+        clewPage.go('0x0'); const top = shown(); document.querySelector('button.jump').click(); const end = shown(); [...document.querySelectorAll('#view p.more button')].at(0).click();
+        return [first, top, end, shown(), lanes]""")
+    tap.check(huge[0] == [2000, hex(39000), hex(40999), hex(40000)] and huge[1] == [2000, "0x0", hex(1999), "0x0"] and huge[2] == [2000, hex(58000), hex(59999), hex(59999)] and
+              huge[3] == [2000, hex(57000), hex(58999), hex(58000)] and 2000 < huge[4] < 5000, "of a huge function 2,000 instructions at a time, around where one goes", huge)
     tap.check(not b.console(), "no message in the console of the function", b.console())
 
 

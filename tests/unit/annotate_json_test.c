@@ -15,6 +15,7 @@ int main(void)
 	file.name = mem_strdup("/src/fn.c");
 	vec_push(&sources.files, file);
 	made_annotation(&a, true);
+	made_cycles(&a);
 	CHECK_EQ(annotate_json_begin(&j), CLEW_OK, "begin");
 	CHECK_EQ(annotate_json(&j, &a), CLEW_OK, "a function");
 	CHECK_EQ(annotate_json_end(&j, &sources), CLEW_OK, "end");
@@ -22,7 +23,7 @@ int main(void)
 	CHECK_STR(buf_cstr(&out),
 		"{\"format\":\"clew-annotate\",\"version\":1,\"symbols\":["
 		"{\"symbol\":\"fn\\u001b]0;x\",\"dso\":\"/bin/pr\\nog\",\"build_id\":\"ab01\",\"is_linked\":true,"
-		"\"no_code\":null,\"flow\":\"branch_stacks\",\"events\":["
+		"\"no_code\":null,\"flow\":\"branch_stacks\",\"has_cycles\":true,\"events\":["
 		"{\"name\":\"cycles\",\"counts\":\"samples\",\"samples\":10,\"period\":100,\"precise\":0,\"may_skid\":false},"
 		"{\"name\":\"faults\",\"counts\":\"samples\",\"samples\":4,\"period\":4,\"precise\":1,\"may_skid\":true}],"
 		"\"lines\":[{\"file\":\"/src/fn.c\",\"line\":3,\"text\":\"\\tif (n)\\u001b[2J\"},"
@@ -30,10 +31,10 @@ int main(void)
 		"\"text\":\"\\t\\tx\\t*= 3;\"},{\"file\":\"/src/fn.c\",\"line\":4}],"
 		"\"instructions\":["
 		"{\"address\":\"0x100\",\"bytes\":4,\"text\":\"je 0x10c\",\"line\":0,\"samples\":[1,0],\"period\":[10,0],"
-		"\"target\":\"0x10c\",\"executed\":3,\"taken\":0,\"not_taken\":3},"
-		"{\"address\":\"0x104\",\"bytes\":4,\"text\":\"mul\",\"line\":1,\"samples\":[7,2],\"period\":[70,2],\"executed\":30},"
+		"\"target\":\"0x10c\",\"lane\":1,\"executed\":3,\"taken\":0,\"not_taken\":3},"
+		"{\"address\":\"0x104\",\"bytes\":4,\"text\":\"mul\",\"line\":1,\"samples\":[7,2],\"period\":[70,2],\"executed\":30,\"cycles\":0.625,\"timed\":20},"
 		"{\"address\":\"0x108\",\"bytes\":4,\"text\":\"jne 0x104\",\"line\":2,\"samples\":[2,0],\"period\":[20,0],"
-		"\"target\":\"0x104\",\"executed\":30,\"taken\":27,\"not_taken\":3,\"mispredicted\":5},"
+		"\"target\":\"0x104\",\"lane\":0,\"executed\":30,\"taken\":27,\"not_taken\":3,\"mispredicted\":5,\"cycles\":0.625,\"block_cycles\":1.25,\"block_ipc\":1.6,\"timed\":20,\"blocks_timed\":20},"
 		"{\"address\":\"0x10c\",\"bytes\":4,\"text\":\"call 0x200\",\"samples\":[0,2],\"period\":[0,2],"
 		"\"callee\":\"other\",\"callee_offset\":16,\"executed\":3}]}],"
 		"\"sources\":[{\"name\":\"/src/fn.c\",\"path\":null,\"is_newer\":true}]}\n",

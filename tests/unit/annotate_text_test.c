@@ -58,6 +58,17 @@ static void options(void)
 	CHECK(strstr(buf_cstr(&out),
 		     "          2                     30          27           3 | |+-     108:  "),
 	      "taken and not taken");
+	made_cycles(&a);
+	CHECK(strstr(text_of(&a, &counts),
+		     "   Not taken   Cycles    Block      IPC | Source and instructions\n"
+		     "          1                      3           0           3                    "
+		     "        | +--     100:  je 0x10c\n"
+		     "          7          2          30                             0.62           "
+		     "        | |+>     104:  mul\n"
+		     "          2                     30          27           3     0.62     1.25 "
+		     "    1.60 | |+-     108:  jne 0x104\n"),
+	      "cycles, of a block where it ends: %s", buf_cstr(&out));
+	CHECK(strstr(buf_cstr(&out), "# Cycles: of one execution, "), "and what they are");
 	CHECK(strstr(text_of(&a, &places), "   \033[31m10.00\033[m"), "large shares are red");
 	CHECK(strstr(buf_cstr(&out), "/src/fn.c:3          if (n)"), "-l: the whole path");
 	annotation_done(&a);

@@ -110,6 +110,29 @@ static void ordinary(void)
 	counted_code_done(&c);
 }
 
+/* Of an entry: since the one before it. */
+static void timed(void)
+{
+	static const uint64_t words[] = {
+		USER + 0x40, USER + 0x10, PREDICTED | 9 << 4, /* a loop, */
+		USER + 0x40, USER + 0x10, PREDICTED | 5 << 4, /* */
+		USER + 0x40, USER + 0x10, PREDICTED,          /* not counted */
+		USER + 0x40, USER + 0x10, PREDICTED | 7 << 4, /* after a kernel's branch, */
+		KERNEL + 8,  USER + 0x44, PREDICTED | 3 << 4, /* which is none of them */
+		USER + 0x8,  USER + 0x10, PREDICTED | 2 << 4, /* the oldest ends no run */
+	};
+	struct counted_code c = {0};
+	struct branch_edges_totals t;
+	const struct code_table *runs;
+
+	gather(&c, &t, words, 6);
+	runs = &counts_of(&c, "app")->runs;
+	CHECK(runs->nr == 1 && runs->data[0].nr == 4, "four runs of a loop");
+	CHECK_EQ(runs->data[0].nr_timed, 2, "of two it is known how long they took:");
+	CHECK_EQ(runs->data[0].cycles, 14 * CODE_CYCLE, "14 cycles");
+	counted_code_done(&c);
+}
+
 static void left_out(void)
 {
 	static const uint64_t interrupt[] = {
@@ -147,6 +170,7 @@ static void left_out(void)
 int main(void)
 {
 	ordinary();
+	timed();
 	left_out();
 	return tap_done();
 }

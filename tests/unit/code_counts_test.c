@@ -6,7 +6,13 @@
 static void sums(void)
 {
 	struct code_counts c = {0};
-	struct code_count run = {.a = 8, .b = 16, .nr = 3, .nr_part = 1, .last_bytes = 4};
+	struct code_count run = {.a = 8,
+				 .b = 16,
+				 .nr = 3,
+				 .nr_part = 1,
+				 .nr_timed = 2,
+				 .cycles = UINT64_MAX - 1,
+				 .last_bytes = 4};
 	struct code_count branch = {.a = 16, .b = 8, .nr = UINT64_MAX - 1};
 
 	CHECK(code_counts_add_run(&c, &run) && code_counts_add_run(&c, &run), "a run, twice");
@@ -22,6 +28,8 @@ static void sums(void)
 	CHECK_EQ(c.runs.data[0].a, 4, "in order of their first instruction");
 	CHECK_EQ(c.runs.data[1].nr, 6, "counts are added");
 	CHECK_EQ(c.runs.data[1].nr_part, 2, "and how often it was passed");
+	CHECK(c.runs.data[1].nr_timed == 4 && c.runs.data[1].cycles == UINT64_MAX,
+	      "and its cycles");
 	CHECK_EQ(c.branches.nr, 1, "one branch");
 	CHECK(c.branches.data[0].nr == UINT64_MAX, "counts do not wrap");
 	CHECK_EQ(c.samples.data[0].nr, 3, "samples");

@@ -83,6 +83,19 @@ static inline void made_annotation(struct annotation *a, bool has_flow)
 	a->insns.data[2].mispredicted = 5;
 }
 
+/* Of the loop, 20 times round: 25 cycles in all. */
+static inline void made_cycles(struct annotation *a)
+{
+	a->has_cycles = true;
+	for (size_t i = 1; i <= 2; i++) {
+		a->insns.data[i].nr_timed = 20;
+		a->insns.data[i].cycles = 25 * CODE_CYCLE / 2;
+	}
+	a->insns.data[2].nr_runs_timed = 20;
+	a->insns.data[2].run_insns = 40;
+	a->insns.data[2].run_cycles = 25 * CODE_CYCLE;
+}
+
 static inline enum clew_err made_sink(void *ctx, const void *data, size_t size)
 {
 	buf_add(ctx, data, size);

@@ -2,6 +2,7 @@
 #include "format/annotate/annotate_json.h"
 
 #include "base/cleanup.h"
+#include "format/annotate/jump_lanes.h"
 #include "format/json_put.h"
 #include "format/sink_flush.h"
 
@@ -114,8 +115,36 @@ static void put_flow(struct json_put *p, const struct ann_insn *n)
 		json_put_u64(p, "mispredicted", n->mispredicted);
 }
 
-static void put_insn(struct json_put *p, const struct annotation *a, size_t i)
+static void put_average(struct json_put *p, const char *key, double v)
 {
+	if (v > 0)
+		json_put_double(p, key, v);
+}
+
+static void put_cycles(struct json_put *p, const struct ann_insn *n)
+{
+	put_average(p, "cycles", ann_insn_cycles(n));
+	put_average(p, "block_cycles", ann_run_cycles(n));
+	put_average(p, "block_ipc", ann_run_ipc(n));
+	if (n->nr_timed)
+		json_put_u64(p, "timed", n->nr_timed);
+	if (n->nr_runs_timed)
+		json_put_u64(p, "blocks_timed", n->nr_runs_timed);
+}
+
+static void put_jump(struct json_put *p, const struct jump_lanes *l, size_t i)
+{
+	const struct ann_insn *all = l->a->insns.data;
+	int lane = jump_lanes_of(l, i);
+
+	json_put_hex(p, "target", all[all[i].target].address);
+	if (lane >= 0)
+		json_put_i64(p, "lane", lane);
+}
+
+static void put_insn(struct json_put *p, const struct jump_lanes *l, size_t i)
+{
+	const struct annotation *a = l->a;
 	const struct ann_insn *n = &a->insns.data[i];
 
 	json_open(p, '{');
@@ -128,13 +157,15 @@ static void put_insn(struct json_put *p, const struct annotation *a, size_t i)
 		json_put_u64(p, "line", n->line);
 	put_weights(p, a, i);
 	if (n->target != ANN_NONE)
-		json_put_hex(p, "target", a->insns.data[n->target].address);
+		put_jump(p, l, i);
 	if (n->callee) {
 		json_put_string(p, "callee", n->callee);
 		json_put_u64(p, "callee_offset", n->callee_offset);
 	}
 	if (a->flow != ANN_FLOW_NONE)
 		put_flow(p, n);
+	if (a->has_cycles)
+		put_cycles(p, n);
 	json_close(p, '}');
 }
 
@@ -156,10 +187,12 @@ static void put_head(struct json_put *p, const struct annotation *a)
 	json_put_bool(p, "is_linked", a->is_linked);
 	json_put_string(p, "no_code", a->why);
 	json_put_string(p, "flow", flows[a->flow]);
+	json_put_bool(p, "has_cycles", a->has_cycles);
 	put_columns(p, a);
 }
 
-enum clew_err annotate_json(struct annotate_json *j, const struct annotation *a)
+static enum clew_err put_symbol(struct annotate_json *j, const struct annotation *a,
+				const struct jump_lanes *l)
 {
 	struct json_put p = resume(j);
 	enum clew_err err = CLEW_OK;
@@ -168,18 +201,29 @@ enum clew_err annotate_json(struct annotate_json *j, const struct annotation *a)
 	put_head(&p, a);
 	json_key(&p, "lines");
 	json_open(&p, '[');
-	vec_for_each (&a->lines, l)
-		put_line(&p, a, l);
+	vec_for_each (&a->lines, line)
+		put_line(&p, a, line);
 	json_close(&p, ']');
 	json_key(&p, "instructions");
 	json_open(&p, '[');
 	for (size_t i = 0; i < a->insns.nr && err == CLEW_OK; i++) {
-		put_insn(&p, a, i);
+		put_insn(&p, l, i);
 		err = pause_at(j, &p, FLUSH_BYTES);
 	}
 	json_close(&p, ']');
 	json_close(&p, '}');
 	return err == CLEW_OK ? pause_at(j, &p, FLUSH_BYTES) : err;
+}
+
+enum clew_err annotate_json(struct annotate_json *j, const struct annotation *a)
+{
+	enum clew_err err = CLEW_NO_MEMORY;
+	struct jump_lanes lanes;
+
+	if (jump_lanes_make(&lanes, a))
+		err = put_symbol(j, a, &lanes);
+	jump_lanes_done(&lanes);
+	return err;
 }
 
 enum clew_err annotate_json_end(struct annotate_json *j, const struct ann_sources *sources)

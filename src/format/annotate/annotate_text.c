@@ -9,7 +9,14 @@
 #include "format/annotate/jump_lanes.h"
 #include "format/sink_flush.h"
 
-enum { FLUSH_BYTES = 64 << 10, TAB = 8, SHARE_WIDTH = 8, COUNT_WIDTH = 11, FLOW_WIDTH = 12 };
+enum {
+	FLUSH_BYTES = 64 << 10,
+	TAB = 8,
+	SHARE_WIDTH = 8,
+	COUNT_WIDTH = 11,
+	FLOW_WIDTH = 12,
+	CYCLES_WIDTH = 9
+};
 
 struct writer {
 	const struct annotation *a;
@@ -66,6 +73,25 @@ static void put_number(struct writer *w, uint64_t v, bool is_known)
 	buf_field(&w->out, text, FLOW_WIDTH);
 }
 
+/* 0 is unknown: no instruction passes in no time. */
+static void put_average(struct writer *w, double v)
+{
+	char text[32] = "";
+
+	if (v > 0)
+		snprintf(text, sizeof(text), "%.2f", v);
+	buf_field(&w->out, text, CYCLES_WIDTH);
+}
+
+static void put_cycles(struct writer *w, const struct ann_insn *n)
+{
+	if (!w->a->has_cycles)
+		return;
+	put_average(w, n ? ann_insn_cycles(n) : 0);
+	put_average(w, n ? ann_run_cycles(n) : 0);
+	put_average(w, n ? ann_run_ipc(n) : 0);
+}
+
 static void put_flow(struct writer *w, const struct ann_insn *n)
 {
 	bool may_pass = n && n->kind == INSN_COND, goes = n && (n->taken || may_pass);
@@ -75,6 +101,7 @@ static void put_flow(struct writer *w, const struct ann_insn *n)
 	put_number(w, n ? n->executed : 0, n && n->executed);
 	put_number(w, n ? n->taken : 0, goes && n->executed);
 	put_number(w, n ? n->executed - n->taken : 0, may_pass && n->executed);
+	put_cycles(w, n);
 }
 
 /* --- the head --- */
@@ -119,6 +146,12 @@ static void put_head(struct writer *w)
 		buf_str(&w->out, "# executed, taken, not taken: in branch stacks of samples\n");
 	if (a->flow == ANN_FLOW_EXACT)
 		buf_str(&w->out, "# executed, taken, not taken: counted in the trace\n");
+	if (a->has_cycles)
+		buf_printf(&w->out,
+			   "# Cycles: of one execution, the block's divided by its instructions; "
+			   "Block: from %s to here; IPC: instructions per cycle in it\n",
+			   a->flow == ANN_FLOW_EXACT ? "the branch before"
+						     : "the taken branch before");
 }
 
 static void put_titles(struct writer *w)
@@ -133,6 +166,11 @@ static void put_titles(struct writer *w)
 		buf_field(&w->out, "Executed", FLOW_WIDTH);
 		buf_field(&w->out, "Taken", FLOW_WIDTH);
 		buf_field(&w->out, "Not taken", FLOW_WIDTH);
+	}
+	if (w->a->has_cycles) {
+		buf_field(&w->out, "Cycles", CYCLES_WIDTH);
+		buf_field(&w->out, "Block", CYCLES_WIDTH);
+		buf_field(&w->out, "IPC", CYCLES_WIDTH);
 	}
 	buf_str(&w->out, " | Source and instructions\n");
 }

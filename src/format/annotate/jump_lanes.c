@@ -93,6 +93,15 @@ bool jump_lanes_make(struct jump_lanes *l, const struct annotation *a)
 	return ok;
 }
 
+int jump_lanes_of(const struct jump_lanes *l, size_t i)
+{
+	for (unsigned int lane = 0; l->ends[i] & JUMP_FROM && lane < l->nr; lane++) {
+		if (*owner(l, i, lane) == i + 1)
+			return (int)lane;
+	}
+	return -1;
+}
+
 /** Does the jump of that lane begin or end at @p i? */
 static bool is_end(const struct jump_lanes *l, size_t i, uint32_t jump)
 {

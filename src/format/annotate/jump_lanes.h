@@ -28,6 +28,10 @@ struct jump_lanes {
 bool jump_lanes_make(struct jump_lanes *l, const struct annotation *a);
 void jump_lanes_done(struct jump_lanes *l);
 
+/** The lane of the line of the jump at instruction @p i, 0 next to the instructions. @return -1: it
+ * has none. */
+int jump_lanes_of(const struct jump_lanes *l, size_t i);
+
 /** Append the part left of instruction @p i, or of a line of source before it: nr + 2 characters;
  * none where there are no jumps. */
 void jump_lanes_put(const struct jump_lanes *l, struct buf *out, size_t i, bool is_source);

@@ -68,6 +68,7 @@ static bool add_unit(struct units_etm *u, uint32_t index, struct perf_trace *p)
 	unit.decoder = &etm_decoder;
 	unit.config = config;
 	unit.has_timestamps = config->has_timestamps;
+	unit.has_cycles = config->has_cycle_counts;
 	u->formats[index] = pid_format_of(config);
 	return perf_trace_add_unit(p, &unit) &&
 	       (map_u64_get(&u->by_id, key) || map_u64_put(&u->by_id, key, number));

@@ -24,8 +24,8 @@ struct units_pt {
 	bool has_pmu_type;
 	struct perf_time_conv conv;
 	struct aux_filters filters;
-	uint64_t tsc_bit, mtc_mask; /* of attr.config */
-	bool has_times;
+	uint64_t tsc_bit, cyc_bit, mtc_mask; /* of attr.config */
+	bool has_times, has_cycles;
 };
 
 static void *units_new(void)
@@ -87,6 +87,7 @@ static enum clew_err take_info(void *units, const struct perf_record *r,
 	u->pmu_type = (uint32_t)type;
 	u->has_pmu_type = true;
 	u->tsc_bit = aux_words_at(&w, AUX_PT_TSC_BIT, 0);
+	u->cyc_bit = aux_words_at(&w, AUX_PT_CYC_BIT, 0);
 	u->mtc_mask = aux_words_at(&w, AUX_PT_MTC_PERIOD_MASK, 0);
 	take_timing(&u->config.timing, &w);
 	u->conv = (struct perf_time_conv){
@@ -139,6 +140,7 @@ static void take_events(struct units_pt *u, const struct perf_trace *p)
 		if (a->type != u->pmu_type)
 			continue;
 		has_tsc |= (a->config & u->tsc_bit) != 0;
+		u->has_cycles |= (a->config & u->cyc_bit) != 0;
 		u->config.has_event_trace |= (a->config & AUX_PT_CONFIG_EVENT) != 0;
 		u->config.has_no_tnt |= (a->config & AUX_PT_CONFIG_NO_TNT) != 0;
 		u->config.has_no_branches |=
@@ -178,6 +180,7 @@ static bool add_units(void *units, struct perf_trace *p)
 					  .is_decodable = true,
 					  .why_points = why_points(&u->config),
 					  .has_timestamps = u->has_times,
+					  .has_cycles = u->has_cycles,
 					  .max_ratio = u->config.timing.max_ratio,
 					  .tsc_khz = tsc_khz(&u->conv),
 					  .decoder = &pt_decoder,

@@ -196,6 +196,7 @@ static void configure(struct trace_unit *u, struct etm_config *config, const str
 	config->regs = regs;
 	config->id = u->id;
 	u->has_timestamps = config->has_timestamps;
+	u->has_cycles = config->has_cycle_counts;
 }
 
 static bool add_unit(struct cs_snapshot *s, const struct cs_ini *ini, uint32_t source,
