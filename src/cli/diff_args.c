@@ -163,7 +163,7 @@ static int parse(struct diff_args *a, int argc, char **argv)
 		{'S', "symbols", "NAMES", "only rows of these functions (comma list)", CLI_STRING, &a->feed.symbols},
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{0, "json", NULL, "one JSON document", CLI_FLAG, &a->is_json},
-		{0, "html", "FILE", "a page for a browser: flame graphs of A and B, coloured by how shares changed, and a table",
+		{0, "html", "FILE", "a page for a browser: flame graphs of A and B, coloured by what changed, timelines, and a table (rows by dso and sym)",
 		 CLI_STRING, &a->html},
 		{0, "tui", NULL, "browse the rows on the terminal; h shows the keys", CLI_FLAG, &a->is_tui},
 		{'t', "field-separator", "TEXT", "put TEXT between columns instead of aligning them",
@@ -227,18 +227,16 @@ static int take_paths(struct diff_args *a, int nr, char **words)
 	return -1;
 }
 
-/* The page compares shares of functions, of two recordings. */
+/* The page compares all functions of two recordings. */
 static int check_page(const struct diff_args *a)
 {
 	if (a->nr_paths != 2) {
 		cli_error("--html compares two recordings");
 		return CLI_USAGE;
 	}
-	if (a->is_json || a->text.separator || a->has_limit || a->diff.norm != REPORT_DIFF_SHARE ||
-	    a->feed.dsos || a->feed.symbols) {
-		cli_error(
-			"--html shows shares of all functions: it excludes --json, -t, --normalize, "
-			"--fail-above, -d and -S");
+	if (a->is_json || a->text.separator || a->has_limit || a->feed.dsos || a->feed.symbols) {
+		cli_error("--html shows all functions: it excludes --json, -t, --fail-above, -d "
+			  "and -S");
 		return CLI_USAGE;
 	}
 	return -1;

@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "cli/common/message.h"
 #include "cli/report_page.h"
+#include "format/page/page_gzip.h"
+#include "format/report/diff_json.h"
 #include "os/output.h"
 
 static int make(const struct diff_args *a, const char *path, enum page_part part,
@@ -28,46 +30,98 @@ static int make(const struct diff_args *a, const char *path, enum page_part part
 	return has_samples ? CLI_OK : status;
 }
 
-static int write_file(const char *path, const struct buf *first, const struct buf *second)
+/** The page: its frame and recording B, the rows, recording A and the end of the frame. */
+struct diff_parts {
+	struct buf first, rows, second;
+};
+
+static void parts_done(struct diff_parts *p)
 {
+	buf_done(&p->first);
+	buf_done(&p->rows);
+	buf_done(&p->second);
+}
+
+static int write_file(const char *path, const struct diff_parts *p)
+{
+	const struct buf *parts[] = {&p->first, &p->rows, &p->second};
 	struct clew_diag diag = {.code = CLEW_OS, .what = "write"};
 	struct os_output out;
 	int err = os_output_create(&out, path);
 
 	if (!err) {
-		err = os_output_add(&out, first->data, first->nr);
-		if (!err)
-			err = os_output_add(&out, second->data, second->nr);
+		for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++)
+			err = os_output_add(&out, parts[i]->data, parts[i]->nr);
 		err = os_output_end(&out, path, err);
 	}
 	diag.os_errno = -err;
 	return err ? cli_fail(path, &diag) : CLI_OK;
 }
 
+static enum clew_err add_to_buf(void *to, const void *data, size_t size)
+{
+	buf_add(to, data, size);
+	return ((struct buf *)to)->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
+}
+
+static enum clew_err pack(void *gzip, const void *data, size_t size)
+{
+	return page_gzip_add(gzip, data, size);
+}
+
+/* What --json prints: values, errors and what is significant have one place. */
+static int add_rows(const struct diff_args *a, const struct diff_feed *diff, struct buf *to)
+{
+	const struct clew_sink out = {add_to_buf, to};
+	struct page_gzip *gzip = page_gzip_new(&out, "rows");
+	const struct clew_sink packed = {pack, gzip};
+	struct diff_input inputs[REPORT_DIFF_MAX] = {{0}};
+	enum clew_err err = gzip ? CLEW_OK : CLEW_NO_MEMORY;
+
+	for (uint32_t i = 0; i < a->nr_paths; i++)
+		inputs[i].path = a->paths[i];
+	if (err == CLEW_OK)
+		err = diff_json(diff, inputs, &packed);
+	if (err == CLEW_OK)
+		err = page_gzip_end(gzip);
+	page_gzip_free(gzip);
+	if (err == CLEW_OK)
+		return CLI_OK;
+	cli_error("out of memory");
+	return CLI_FAILED;
+}
+
+static int make_parts(const struct diff_args *a, struct diff_feed *diff, struct diff_parts *ret,
+		      bool *ret_is_damaged)
+{
+	int status = make(a, a->paths[0], PAGE_SECOND, diff, &ret->second, ret_is_damaged);
+	struct diff_doubt doubt;
+
+	if (status == CLI_OK)
+		status = make(a, a->paths[1], PAGE_FIRST, diff, &ret->first, ret_is_damaged);
+	if (status == CLI_OK && (doubt = diff_feed_finish(diff)).fault != DIFF_FITS)
+		status = diff_refuse(a, &doubt);
+	return status == CLI_OK ? add_rows(a, diff, &ret->rows) : status;
+}
+
 int diff_page(const struct diff_args *a)
 {
-	/* For events and names of files: the page itself makes the rows. */
-	const struct diff_feed_opts opts = {
-		.sort = {.keys = {REPORT_DSO}, .nr = 1},
-		.is_forced = a->diff.is_forced,
-		.budget = a->diff.budget
-        };
+	struct diff_feed_opts opts = a->diff;
 	struct diff_feed diff;
-	struct diff_doubt doubt;
-	struct buf first = {0}, second = {0};
+	struct diff_parts parts = {.first = {0}};
 	bool is_damaged = false;
 	int status;
 
+	/* As the page pairs them. */
+	opts.sort = (struct report_sort){
+		.keys = {REPORT_DSO, REPORT_SYM},
+                  .nr = 2
+        };
 	diff_feed_init(&diff, &opts, a->nr_paths);
-	status = make(a, a->paths[0], PAGE_SECOND, &diff, &second, &is_damaged);
+	status = make_parts(a, &diff, &parts, &is_damaged);
 	if (status == CLI_OK)
-		status = make(a, a->paths[1], PAGE_FIRST, &diff, &first, &is_damaged);
-	if (status == CLI_OK && (doubt = diff_feed_finish(&diff)).fault != DIFF_FITS)
-		status = diff_refuse(a, &doubt);
-	if (status == CLI_OK)
-		status = write_file(a->html, &first, &second);
+		status = write_file(a->html, &parts);
 	diff_feed_done(&diff);
-	buf_done(&first);
-	buf_done(&second);
+	parts_done(&parts);
 	return status == CLI_OK && is_damaged ? CLI_FAILED : status;
 }

@@ -34,7 +34,7 @@ def recordings():
     made = []
     for name, nr, seed, clone in (("before", 4000, 7, ".isra.0"), ("after", 2500, 11, ".constprop.3")):
         os.makedirs(os.path.join(WORK, name), exist_ok=True)
-        os.rename(page_data.sampled(os.path.join(WORK, name), nr, seed, clone), os.path.join(WORK, name, name + ".data"))
+        os.rename(page_data.sampled(os.path.join(WORK, name), nr, seed, clone, True), os.path.join(WORK, name, name + ".data"))
         made.append(os.path.join(WORK, name, name + ".data"))
     return made
 
@@ -49,7 +49,7 @@ def diff_files(a, b):
     clew("diff", "-q", "--html", again, "--single-threaded", a, b)
     with open(again, encoding="ascii") as f:
         tap.check(f.read() == text, "the same bytes again")
-    for name, status, words in (("three recordings", 2, (a, b, a)), ("--json", 2, ("--json", a, b)), ("--normalize time", 2, ("--normalize", "time", a, b)), ("a missing recording", 1, (a, b + ".none"))):
+    for name, status, words in (("three recordings", 2, (a, b, a)), ("--json", 2, ("--json", a, b)), ("--normalize by no function", 2, ("--normalize", "ref=nothing", a, b)), ("a missing recording", 1, (a, b + ".none"))):
         no = os.path.join(WORK, "no.html")
         run = clew("diff", "--html", no, *words)
         tap.check(run.returncode == status and run.stderr.startswith("clew: error:") and not os.path.exists(no), "diff --html refuses " + name, run)
@@ -63,14 +63,63 @@ def diff_files(a, b):
     return path
 
 
+def rows_of(b):
+    return {(r["name"].removesuffix(" [k]"), r["file"]): [round(r["a"], 6), round(r["b"], 6), r["is_real"]] for r in b.js("return clewPage.rows()")}
+
+
+def rows_of_json(table):
+    return {(r["sym"], r["dso"]): [round(r["values"][0]["value"], 6), round(r["values"][1]["value"], 6), r["values"][1]["significant"]] for r in table["rows"]}
+
+
+def diff_events(b, first, second):
+    """Each event, and each way to compare: rows and flame graphs have the values of --json."""
+    for options in (("--normalize", "time"), ("--normalize", "none"), ("--normalize", "ref=f_05"), ("-o", "ratio", "--significant"), ("--exact",)):
+        path = os.path.join(OUT, "diff-options.html")
+        run = clew("diff", "-q", "--html", path, *options, first, second)
+        tap.check(run.returncode == 0 and b.open(path) and not b.console(), "a page with " + " ".join(options), (run, b.console()))
+        tables = json.loads(clew("diff", "--json", "-s", "dso,sym", *options, first, second).stdout)["tables"]
+        names = b.js("return [...document.getElementById('event').options].map((o) => o.textContent)")
+        tap.check(names == [t["events"][0]["event"] for t in tables] and len(names) == 2, "both events can be chosen", names)
+        for k, table in enumerate(tables):
+            b.js("const e = document.getElementById('event'); e.value = %d; e.dispatchEvent(new Event('change'))" % k)
+            got, want = rows_of(b), rows_of_json(table)
+            tap.check(want and got == want and list(got) == list(want), f"{' '.join(options)}, {names[k]}: rows and their order", [(i, got.get(i), want.get(i)) for i in {**got, **want} if got.get(i) != want.get(i)][:3])
+            whole = b.js("const d = clewPage.d(); return [d.cq.all * d.cq.factor, d.cp.all * d.cp.factor]")
+            tap.check(all(abs(x - e["value"]) <= 1e-6 * max(1, e["value"]) for x, e in zip(whole, table["events"])), "and flame graphs are as wide", (whole, table["events"]))
+        cells = b.js("return [...document.querySelectorAll('.compare tbody tr')].map((r) => r.children[1].textContent)")
+        tap.check(cells and all(("%" in c) == (options[1:] not in (("time",), ("none",))) for c in cells), "in their unit", cells[:3])
+
+
+def diff_times(b, path):
+    """Timelines of both: a part of one changes its flame graph; the table says of what it is."""
+    b.open(path)
+    boxes = [b.box("#time-before"), b.box("#time")]
+    tap.check(boxes[0][1] < boxes[1][1] and all(x[2] > 500 and x[3] > 15 for x in boxes), "two timelines, what was before above", boxes)
+    drawn = b.js("""return ['time-before', 'time'].map((id) => { const c = document.getElementById(id), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const seen = new Set();
+        for (let i = 0; i < d.length; i += 4) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return seen.size; })""")
+    tap.check(min(drawn) > 5, "samples are drawn in both", drawn)
+    whole = b.js("return [clewPage.d().cq.nr, clewPage.d().cp.nr]")
+    x, y, width, height = boxes[0]
+    b.drag(x + 170, x + 170 + (width - 180) / 2, y + min(height, 30) / 2)
+    part = b.js("return [clewPage.d().cq.nr, clewPage.d().cp.nr, document.querySelector('#side').textContent.includes('of the whole recordings'), document.getElementById('whole').disabled]")
+    tap.check(0.3 * whole[0] < part[0] < 0.7 * whole[0] and part[1] == whole[1] and part[2] and not part[3], "dragging selects time of one recording", (whole, part))
+    b.keys("Home")
+    tap.check(b.js("return [clewPage.d().cq.nr, clewPage.d().cp.nr]") == whole, "Home: the whole time of both")
+    tap.check(b.js("const ids = [...document.querySelectorAll('[id]')].map((e) => e.id); return ids.length === new Set(ids).size"), "no id is there twice")
+    for theme in ("light", "dark"):
+        b.js("if (document.documentElement.dataset.theme !== '%s') document.getElementById('theme').click()" % theme)
+        for w in (800, 1400):
+            b.size(w, 800)
+            b.js("return new Promise((r) => setTimeout(r, 200))")
+            b.screenshot(os.path.join(OUT, f"diff-{theme}-{w}.png"))
+    b.size(1280, 800)
+
+
 def diff_numbers(b, path, first, second):
     tap.check(b.open(path) and not b.console() and b.requests() == ["file://" + path], "the page of a comparison is ready, by itself", b.console())
-    table = json.loads(clew("diff", "--json", "-s", "dso,sym", "--percent-limit", "0", first, second).stdout)["tables"][0]
-    want = {}
-    for r in table["rows"]:
-        x, y = r["values"]
-        want[r["sym"], r["dso"]] = [round(x["value"], 6), round(y["value"], 6), y["significant"]]
-    got = {(r["name"].removesuffix(" [k]"), r["file"]): [round(100 * r["a"], 6), round(100 * r["b"], 6), r["is_real"]] for r in b.js("return clewPage.rows()")}
+    table = json.loads(clew("diff", "--json", "-s", "dso,sym", first, second).stdout)["tables"][0]
+    want = rows_of_json(table)
+    got = rows_of(b)
     tap.check(len(want) > 35 and got == want, "shares, and what is significant, are those of --json", [(k, got.get(k), want.get(k)) for k in {**got, **want} if got.get(k) != want.get(k)])
     order = b.js("return clewPage.rows().map((r) => r.delta)")
     tap.check(order == sorted(order, reverse=True) and abs(sum(order)) < 1e-9, "what grew most comes first; all differences add up to 0")
@@ -195,6 +244,8 @@ def main():
     b = browser.Browser()
     try:
         diff_numbers(b, compared, first, second)
+        diff_times(b, compared)
+        diff_events(b, first, second)
         if data:
             annotate_page(b, data, path)
     finally:

@@ -53,9 +53,10 @@ def rounds(seed):
         yield x >> 33
 
 
-def sampled(work, nr=4000, seed=7, clone=""):
+def sampled(work, nr=4000, seed=7, clone="", has_faults=False):
+    """@has_faults: each fifth sample is one of another event, which counts 1 and has no kernel's."""
     path, at = program(work, clone=clone)
-    event = Sampled(COMMON, config=0)
+    event, faults = Sampled(COMMON, config=0), Sampled(COMMON, ident=2, config=2)
     r = rounds(seed)
     records = b"".join(pm.cgroup(event, g + 1, b"/slice-%d" % g + b"/inner" * (g == 2)) for g in range(3))
     records += pm.ksymbol(event, KERNEL_AT, b"k_work") + pm.ksymbol(event, KERNEL_AT + 64, b"k_wait")
@@ -78,11 +79,15 @@ def sampled(work, nr=4000, seed=7, clone=""):
         if next(r) % 4 == 0:
             ip = KERNEL_AT + 64 * (next(r) % 2) + 8
             records += event.at(ip, (CONTEXT_KERNEL, ip, *user), pid, pid, time, next(r) % 4, period, 1 + pid // 100 % 3, pm.KERNEL)
+        elif has_faults and i % 5 == 0:
+            records += faults.at(chain[-1], user, pid, pid, time, next(r) % 4, 1, 1 + pid // 100 % 3)
         else:
             records += event.at(chain[-1], user, pid, pid, time, next(r) % 4, period, 1 + pid // 100 % 3)
     records += pm.record(2, struct.pack("<QQ", 1, 17) + event.sample_id(100, time))  # LOST
     records += pm.record(5, struct.pack("<QQQ", time, 7, 7) + event.sample_id(100, time)) + pm.record(6, struct.pack("<QQQ", time, 7, 7) + event.sample_id(100, time))  # THROTTLE, UNTHROTTLE
     records += pm.record(11, struct.pack("<QQQ", 0, 4096, 1) + event.sample_id(100, time))  # AUX, truncated
+    if has_faults:
+        return write(work, "sampled.data", [event, faults], records, [b"cpu-clock", b"page-faults"])
     return write(work, "sampled.data", event, records, b"cpu-clock")
 
 

@@ -7,10 +7,10 @@ const KEYS = [['/', 'search; Enter: next, Shift+Enter: previous; Esc clears it']
 const MENUS = [['help', 'help-button'], ['threads-menu', 'threads-button']];
 
 async function main() {
-	if ($('code-0')) return code_main(JSON.parse(new TextDecoder().decode(await unpack_bytes('code'))));
+	if ($('code-0')) return code_main(await unpack_json('code'));
 	const t0 = performance.now(), mark = {}, lap = (k) => { mark[k] = performance.now() - t0; }, p = await unpack('data');
 	lap('unpacked');
-	if ($('other-0')) return compare_main(p, await unpack('other'));
+	if ($('other-0')) return compare_main(p, await unpack('other'), await unpack_json('rows'));
 	check(p);
 	lap('checked');
 	prepare(p);
@@ -203,9 +203,7 @@ async function main() {
 	});
 	const levels = LEVELS.map((l, k) => k).filter((k) => p.kind.some((x, f) => f && x === k));
 	$('legend').append(...levels.map((k) => el('span', {}, el('i', {className: 'dot ' + LEVELS[k].css}), LEVELS[k].name)));
-	if (p.iv_to.length) $('legend').append(...INTERVALS.map((k) => el('span', {}, el('i', {className: 'dot ' + k.css}), k.name)));
-	for (const [is_lost, css, name] of [[false, 'paused', 'not recorded'], [true, 'lost', 'lost']])
-		if (p.pauses.some((x) => x.is_lost === is_lost)) $('legend').append(el('span', {}, el('i', {className: 'dot ' + css}), name));
+	$('legend').append(...intervals_legend([p]));
 	$('level').append(new Option('all', -1), ...levels.map((k) => new Option(LEVELS[k].name, k)));
 	$('cgroup').append(new Option('all', -1), ...p.cgroups.map((g, i) => [clean(g), i]).filter(([g]) => g).sort().map(([g, i]) => new Option(cut(g, 80), i)));
 	$('cgroup-label').hidden = $('cgroup').length < 3;

@@ -1,141 +1,207 @@
-// `clew diff --html`: two recordings in one page, q before and p after. Frames and rows are coloured by how their share changed.
+// `clew diff --html`: two recordings in one page, q before and p after. Rows, and what of them is noise, are those of `clew diff --json`; frames are coloured by how their value changed.
 const STEPS = 3, FULL_POINTS = 5; // percentage points of the strongest colour
+const NORMS = {share: ['Share of all samples', '%'], ref: ['Percent of the function', '%'], time: ['Per second of the recording', ''], cpu: ['Per second of CPU time', ''], none: ['Totals', '']};
 
-// Is it more than the noise of sampling? Binomial errors of both, and half a sample of each.
-function is_significant(a, b, na, nb) {
-	if (!na || !nb) return false;
-	return Math.abs(b - a) > 2 * Math.sqrt(a * (1 - a) / na + b * (1 - b) / nb) + 0.5 / na + 0.5 / nb;
-}
+const whole_of = (x, event) => ({threads: null, cgroup: -1, level: -1, focus: -1, without: -1, search: '', event, is_whole: true, from: 0, to: x.end, shown_from: 0, shown_to: x.end});
+const key_text = (name, file) => name + '\n' + file;
 
-function compare(p, q) {
+// Numbers for what pairs in both recordings: functions by name and file, paths by these.
+function compare_keys(p, q) {
 	const keys = new Map(), key_of = (x) => Array.from(x.pair, (name, f) => {
-		const text = f ? name + '\n' + x.pair_file[f] + '\n' + x.kind[f] : '';
+		const text = f ? key_text(name, x.pair_file[f]) + '\n' + x.kind[f] : '';
 		if (!keys.has(text)) keys.set(text, keys.size);
 		return keys.get(text);
 	});
 	p.key = key_of(p);
 	q.key = key_of(q);
-	const whole = (x) => ({threads: null, cgroup: -1, level: -1, focus: -1, without: -1, event: x.first_event, is_whole: true, from: 0, to: x.end});
-	const counts = (x) => ({...count(x, whole(x)), by_key: new Map()});
-	const d = {p, q, cp: counts(p), cq: counts(q)};
-	for (const [x, c] of [[p, d.cp], [q, d.cq]])
+}
+
+// What the flame graphs show of table t, in the times of sp and sq. Values are those of the table; of a part of the time, shares of that part.
+function compare(p, q, t, norm, sp, sq) {
+	const is_whole = sp.is_whole && sq.is_whole, is_percent = !is_whole || NORMS[norm][1] === '%';
+	const counts = (x, s, e) => {
+		const c = {...count(x, s), by_key: new Map()};
+		c.factor = is_whole ? (e.period ? e.value / e.period : 0) : c.all ? 100 / c.all : 0;
 		for (let f = 1; f < x.name.length; f++) {
-			const k = x.key[f], v = c.by_key.get(k) || {self: 0, total: 0, f};
-			v.self += c.fself[f];
-			v.total += c.ftotal[f];
-			c.by_key.set(k, v);
+			const k = x.key[f];
+			c.by_key.set(k, (c.by_key.get(k) || 0) + c.ftotal[f]);
 		}
+		return c;
+	};
+	const d = {p, q, is_whole, is_percent, cp: counts(p, sp, t.events[1]), cq: counts(q, sq, t.events[0])};
 	// The same path on the other side: by keys, from the root.
-	const numbers = (x, c, into) => {
+	const paths = new Map(), numbers = (x, c) => {
 		const at = new Uint32Array(x.node_parent.length);
 		for (let i = 1; i < at.length; i++) {
 			const k = at[x.node_parent[i]] + ' ' + x.key[x.node_frame[i]];
-			if (!into.path.has(k)) into.path.set(k, into.path.size + 1);
-			at[i] = into.path.get(k);
+			if (!paths.has(k)) paths.set(k, paths.size + 1);
+			at[i] = paths.get(k);
 		}
-		const sums = new Float64Array(into.path.size + 1);
+		const sums = new Float64Array(paths.size + 1);
 		for (let i = 1; i < at.length; i++) sums[at[i]] += c.total[i];
 		return {at, sums};
 	};
-	const paths = {path: new Map()};
-	d.np = numbers(p, d.cp, paths);
-	d.nq = numbers(q, d.cq, paths);
-	const part = (sums, i, all) => all && i < sums.length ? sums[i] / all : 0;
-	d.shares = (x, node) => {
+	d.np = numbers(p, d.cp);
+	d.nq = numbers(q, d.cq);
+	const value = (sums, i, c) => i < sums.length ? sums[i] * c.factor : 0;
+	d.values = (x, node) => {
 		const n = (x === p ? d.np : d.nq).at[node];
-		return [part(d.nq.sums, n, d.cq.all), part(d.np.sums, n, d.cp.all)];
+		return [value(d.nq.sums, n, d.cq), value(d.np.sums, n, d.cp)];
 	};
-	d.totals = (x, f) => [d.cq, d.cp].map((c) => c.all ? (c.by_key.get(x.key[f]) || {total: 0}).total / c.all : 0);
+	d.totals = (x, f) => [d.cq, d.cp].map((c) => (c.by_key.get(x.key[f]) || 0) * c.factor);
+	// Percentage points, or of other values percent of the larger whole.
+	const all = Math.max(d.cp.all * d.cp.factor, d.cq.all * d.cq.factor);
+	d.points = ([before, after]) => is_percent ? after - before : all ? 100 * (after - before) / all : 0;
 	return d;
 }
 
 // Blue: less than before; grey: as before; orange: more.
-function delta_color([before, after]) {
-	const points = 100 * (after - before), step = Math.max(-STEPS, Math.min(STEPS, Math.round(points / FULL_POINTS * STEPS) || (Math.abs(points) > 0.25 ? Math.sign(points) : 0)));
+function delta_color(points) {
+	const step = Math.max(-STEPS, Math.min(STEPS, Math.round(points / FULL_POINTS * STEPS) || (Math.abs(points) > 0.25 ? Math.sign(points) : 0)));
 	return `var(--delta${step < 0 ? '-less' + -step : step > 0 ? '-more' + step : ''})`;
 }
 
-const points = (d) => (d >= 0 ? '+' : '\u2212') + (100 * Math.abs(d)).toFixed(2);
+const signed = (v, text) => (v >= 0 ? '+' : '\u2212') + text(Math.abs(v));
 
-function compare_rows(d) {
-	const name_of = (x, f) => cut(x.pair[f], 400) + LEVELS[x.kind[f]].mark;
-	const rows = [];
-	for (const k of new Set([...d.cp.by_key.keys(), ...d.cq.by_key.keys()])) {
-		const a = d.cq.by_key.get(k), b = d.cp.by_key.get(k), from = a ? a.self / d.cq.all || 0 : 0, to = b ? b.self / d.cp.all || 0 : 0;
-		if (from || to) rows.push({name: name_of(...b ? [d.p, b.f] : [d.q, a.f]), file: b ? d.p.pair_file[b.f] : d.q.pair_file[a.f], a: from, b: to, delta: to - from,
-			is_new: !from, is_gone: !to, frame: b ? b.f : 0, is_real: is_significant(from, to, d.cq.nr, d.cp.nr)});
-	}
-	return rows.sort((x, y) => y.delta - x.delta || (x.name < y.name ? -1 : 1));
+// The rows of a table, with the frame of the later recording, or the earlier one, that each is of.
+function compare_rows(d, t) {
+	const frames = (x) => new Map(Array.from(x.pair, (name, f) => f).reverse().flatMap((f) => f ? [[key_text(clean(x.strings[x.frame_name[f]]), clean(x.strings[x.frame_dso[f]])), f], [key_text(x.pair[f], x.pair_file[f]), f]] : []));
+	const in_p = frames(d.p), in_q = frames(d.q);
+	return t.rows.map((r) => {
+		const name = clean(r.sym), file = clean(r.dso), k = key_text(name, file), [a, b] = r.values, kind = {k: 2, u: 3, g: 4, H: 5}[r.level] || 0;
+		return {name: cut(name, 400) + LEVELS[kind].mark, file, a: a.value, b: b.value, delta: b.delta, ratio: b.ratio, is_new: b.state === 'new', is_gone: b.state === 'gone', is_real: b.significant, error: b.error,
+			of: in_p.has(k) ? d.p : d.q, frame: in_p.get(k) || in_q.get(k) || 0};
+	});
 }
 
-function compare_table(d, on) {
-	const all = compare_rows(d), half = 100, rows = all.length > 2 * half ? [...all.slice(0, half), ...all.slice(-half)] : all;
+function compare_table(d, t, text, on) {
+	const all = compare_rows(d, t), half = 100, rows = all.length > 2 * half ? [...all.slice(0, half), ...all.slice(-half)] : all;
+	const wholes = t.events.map((e) => e.value), bar = (v, k) => {
+		const td = share(v, wholes[k]);
+		td.querySelector('.value').textContent = text(v);
+		return td;
+	};
 	const body = el('tbody', {}, ...rows.map((r) => {
-		const text = r.is_new ? 'new' : r.is_gone ? 'gone' : (r.b / r.a).toFixed(2);
-		const tr = el('tr', {className: r.is_real ? '' : 'off', tabIndex: -1, onclick: () => r.frame && on.choose({frame: r.frame})}, share(r.a, 1), share(r.b, 1),
-			cell(points(r.delta), {className: 'number ' + (r.is_real ? r.delta > 0 ? 'worse' : 'better' : '')}), cell(r.is_real ? text : text + ' ~', {className: 'number'}),
+		const ratio = r.is_new ? 'new' : r.is_gone ? 'gone' : r.ratio === null ? '' : r.ratio.toFixed(2);
+		const tr = el('tr', {className: r.is_real ? '' : 'off', tabIndex: -1, onclick: () => r.frame && on.choose(r)}, bar(r.a, 0), bar(r.b, 1),
+			cell(signed(r.delta, text), {className: 'number ' + (r.is_real ? r.delta > 0 ? 'worse' : 'better' : ''), title: `Standard error: ${text(r.error)}`}), cell(r.is_real ? ratio : ratio + ' ~', {className: 'number'}),
 			el('td', {className: 'name', title: cut(r.name, 300), textContent: r.name}), cell(r.file, {className: 'file'}));
-		tr.setAttribute('aria-label', `${r.name}, ${percent(r.a, 1)} before, ${percent(r.b, 1)} after, ${points(r.delta)} points${r.is_real ? '' : ', may be noise'}`);
+		tr.setAttribute('aria-label', `${r.name}, ${text(r.a)} before, ${text(r.b)} after, ${signed(r.delta, text)}${r.is_real ? '' : ', may be noise'}`);
 		return tr;
 	}));
 	if (body.firstChild) body.firstChild.tabIndex = 0;
 	walk_rows(body);
-	return [el('table', {className: 'compare', label: 'Functions, before and after'}, header([[null, 'Before', 'number'], [null, 'After', 'number'], [null, 'Points', 'number'], [null, 'Ratio', 'number'], [null, 'Function'], [null, 'File', 'file']], {}), body),
-		...(all.length > rows.length ? [el('p', {className: 'more', textContent: many(all.length - rows.length) + ' rows between them that changed less'})] : []),
-		el('p', {className: 'more', textContent: '~ and dimmed: the difference may be noise of sampling.'})];
+	const note = (s) => el('p', {className: 'more', textContent: s});
+	return [...(d.is_whole ? [] : [note('This table is of the whole recordings; the flame graphs are of the selected times.')]),
+		el('table', {className: 'compare', label: 'Functions, before and after'}, header([[null, 'Before', 'number'], [null, 'After', 'number'], [null, 'Change', 'number'], [null, 'Ratio', 'number'], [null, 'Function'], [null, 'File', 'file']], {}), body),
+		...(all.length > rows.length ? [note(many(all.length - rows.length) + ' rows between them')] : []), ...(t.hidden_rows ? [note(many(t.hidden_rows) + ' rows are omitted by the options of clew diff')] : []),
+		note('~ and dimmed: the difference may be noise of sampling.')];
 }
 
-async function compare_main(p, q) {
+// The timeline of x, in a section of its own.
+function compare_timeline(x, s, label, suffix, select, choose) {
+	const box = suffix ? $('timeline').cloneNode(true) : $('timeline');
+	if (suffix) {
+		for (const e of [box, ...box.querySelectorAll('[id]')]) e.id += suffix;
+		for (const e of box.querySelectorAll('[aria-describedby]')) e.setAttribute('aria-describedby', e.getAttribute('aria-describedby').split(' ').map((id) => id + suffix).join(' '));
+		$('timeline').before(box); // what was before stands above
+	}
+	Object.assign(x, {suffix, label, lanes: make_lanes(x)});
+	box.setAttribute('aria-label', 'Timeline: ' + label);
+	box.classList.add('two');
+	box.hidden = !x.n || !x.has_times;
+	if (box.hidden) return () => {};
+	const draw = () => draw_timeline(x, s);
+	listen_timeline(x, s, (a, b) => {
+		a = Math.max(0, Math.min(a, x.end));
+		b = Math.max(a + 1, Math.min(b, x.end));
+		select(s, a, b, a <= 0 && b >= x.end);
+	}, (a, b) => { Object.assign(s, {shown_from: Math.max(0, a), shown_to: Math.min(x.end, Math.max(b, a + 1000))}); draw(); }, {lane: () => {}, choose});
+	return draw;
+}
+
+async function compare_main(p, q, rows) {
 	for (const x of [p, q]) {
 		check(x);
 		prepare(x);
 	}
-	const d = compare(p, q), unit = (p.events[p.first_event] || {}).unit || '', frames = {p: 0, q: 0};
+	compare_keys(p, q);
+	// A table's event in a recording: events of one name are told apart by their order.
+	const nth = rows.tables.map((t, i) => t.events.map((e, k) => rows.tables.slice(0, i).filter((o) => o.events[k].event === e.event).length));
+	const event_of = (x, i, k) => { const all = x.events.map((e, n) => n).filter((n) => x.events[n].name === rows.tables[i].events[k].event); return all[Math.min(nth[i][k], all.length - 1)] ?? -1; };
+	const empty = {events: [0, 1].map(() => ({period: 0, value: 0, event: null})), rows: [], hidden_rows: 0}, frames = {p: 0, q: 0}, views = {};
+	let table = 0, t = rows.tables[0] || empty, d = null;
+	const at = (x, k) => rows.tables.length ? event_of(x, table, k) : -1;
+	const sp = whole_of(p, at(p, 1)), sq = whole_of(q, at(q, 0));
+	const unit = () => t.events[0].unit || t.events[1].unit || '', text = (v) => d.is_percent || NORMS[rows.normalize][1] === '%' ? v.toFixed(2) + '\u2009%' : amount(v, unit());
 	document.title = `clew: ${clean(q.title)} and ${clean(p.title)}`;
 	$('title').textContent = cut(clean(q.title), 40) + ' \u2192 ' + cut(clean(p.title), 40);
 	without_filters();
+	$('whole').hidden = false;
 	const details = (x, node, f) => {
-		const is_here = node > 0, [a, b] = is_here ? d.shares(x, node) : d.totals(x, f);
+		const is_here = node > 0, [a, b] = is_here ? d.values(x, node) : d.totals(x, f);
 		$('details').replaceChildren(...(f ? [el('b', {className: 'name', textContent: cut(x.name[f], 160)}), el('span', {className: 'dim', textContent: cut(x.file[f], 60)}),
-			el('span', {textContent: `${is_here ? 'here' : 'total'} ${percent(a, 1)} before, ${percent(b, 1)} after: ${points(b - a)} points`})] : [el('span', {className: 'dim', textContent: 'Point at a function to see its share before and after.'})]));
+			el('span', {textContent: `${is_here ? 'here' : 'total'} ${text(a)} before, ${text(b)} after: ${signed(b - a, text)}`})] : [el('span', {className: 'dim', textContent: 'Point at a function to see its values before and after.'})]));
 	};
-	const views = {};
-	const pane = (x, c, name) => {
-		const s = {zoom: 0}, box = el('div', {className: 'flame compared'});
+	const pane = (x, name) => {
+		const s = {zoom: 0}, box = el('div', {className: 'flame compared'}), c = () => name === 'p' ? d.cp : d.cq;
 		let flame;
-		const on = {is_hit: () => false, is_inverted: () => false, counts: () => c, frame: () => frames[name], choose: (e) => { frames[name] = e.frame; details(x, e.node, e.frame); }, hover: (e) => { if (e) details(x, e.node, e.frame); },
-			focus: () => {}, zoom: (e) => { s.zoom = e.node; draw(); }, color: (e) => e.frame ? delta_color(d.shares(x, e.node)) : 'var(--root)'};
-		const draw = () => {
+		const on = {is_hit: () => false, is_inverted: () => false, counts: c, frame: () => frames[name], choose: (e) => { frames[name] = e.frame; details(x, e.node, e.frame); }, hover: (e) => { if (e) details(x, e.node, e.frame); },
+			focus: () => {}, zoom: (e) => { s.zoom = e.node; draw(); }, color: (e) => e.frame ? delta_color(d.points(d.values(x, e.node))) : 'var(--root)'};
+		const draw = (is_new) => {
+			if (is_new) { flame = null; box.replaceChildren(); }
 			flame = flame || make_flame(box, x, on);
-			flame.draw(visible_tree(x, c, box.clientWidth, s.zoom), s.zoom, false);
+			if (!c().total[s.zoom]) s.zoom = 0;
+			flame.draw(visible_tree(x, c(), box.clientWidth, s.zoom), s.zoom, false);
 			flame.settle();
 		};
 		views[name] = {draw, back: () => { s.zoom = 0; draw(); }};
 		return box;
 	};
+	const heads = {p: el('h2'), q: el('h2')}, all = (c) => d.is_percent ? '' : `, ${text(c.all * c.factor)}`;
 	$('main').classList.add('comparing');
 	$('view').className = 'view-3';
-	$('view').replaceChildren(el('h2', {textContent: `After: ${cut(clean(p.title), 80)}, ${samples(d.cp.nr)}`}), pane(p, d.cp, 'p'), el('h2', {textContent: `Before: ${cut(clean(q.title), 80)}, ${samples(d.cq.nr)}`}), pane(q, d.cq, 'q'));
-	$('side').replaceChildren(...compare_table(d, {choose: (e) => details(p, 0, e.frame)}));
-	$('legend').replaceChildren(...[['less3', 'less than before'], ['', 'as before'], ['more3', 'more']].map(([css, text]) => el('span', {}, el('i', {className: 'dot delta-' + (css || 'none')}), text)));
-	$('status').textContent = `${samples(d.cq.nr)} and ${samples(d.cp.nr)}, ${amount(d.cq.all, unit)} and ${amount(d.cp.all, unit)}`;
-	const event = (x) => clean((x.events[x.first_event] || {name: ''}).name);
-	if (p.n && q.n && event(p) !== event(q)) notice(`Different events are compared: ${event(q)} before, ${event(p)} after.`, 'warning');
+	$('view').replaceChildren(heads.p, pane(p, 'p'), heads.q, pane(q, 'q'));
+	$('legend').replaceChildren(...[['less3', 'less than before'], ['', 'as before'], ['more3', 'more']].map(([css, title]) => el('span', {}, el('i', {className: 'dot delta-' + (css || 'none')}), title)));
+	const part = (x, s) => s.is_whole ? '' : ` in ${duration(s.to - s.from)} from ${duration(s.from)}`;
+	const times = [];
+	const update = () => {
+		d = compare(p, q, t, rows.normalize, sp, sq);
+		heads.p.textContent = `After: ${cut(clean(p.title), 80)}, ${samples(d.cp.nr)}${all(d.cp)}${part(p, sp)}`;
+		heads.q.textContent = `Before: ${cut(clean(q.title), 80)}, ${samples(d.cq.nr)}${all(d.cq)}${part(q, sq)}`;
+		$('side').replaceChildren(...compare_table(d, t, text, {choose: (r) => details(r.of, 0, r.frame)}));
+		$('status').textContent = `${d.is_whole ? NORMS[rows.normalize][0] + (rows.ref ? ' ' + clean(rows.ref) : '') : 'Shares of the selected times'}: ${samples(d.cq.nr)} and ${samples(d.cp.nr)}, ${amount(d.cq.all, unit())} and ${amount(d.cp.all, unit())}`;
+		$('whole').disabled = sp.is_whole && sq.is_whole;
+		details(p, 0, 0);
+		for (const v of ['p', 'q']) views[v].draw(true);
+		for (const draw of times) draw();
+		lanes_table(q, sq, d.cq);
+		lanes_table(p, sp, d.cp);
+	};
+	const select = (s, from, to, is_whole) => { Object.assign(s, {from, to, is_whole}); update(); };
+	const whole = () => { for (const [x, s] of [[p, sp], [q, sq]]) Object.assign(s, whole_of(x, s.event)); update(); };
+	const choose_event = (i) => { table = i; t = rows.tables[i]; sp.event = at(p, 1); sq.event = at(q, 0); update(); };
+	rows.tables.forEach((x, i) => $('event').append(new Option([...new Set(x.events.map((e) => clean(e.event || 'none')))].join(' and '), i)));
+	$('event-label').hidden = rows.tables.length < 2;
+	$('event').addEventListener('change', (e) => choose_event(Number(e.target.value)));
+	times.push(compare_timeline(q, sq, 'Before', '-before', select, (e) => details(q, 0, e.frame)), compare_timeline(p, sp, 'After', '', select, (e) => details(p, 0, e.frame)));
+	if (rows.tables.some((x) => x.events[0].event !== x.events[1].event)) notice(`Different events are compared: ${rows.tables.filter((x) => x.events[0].event !== x.events[1].event).map((x) => `${clean(x.events[0].event || 'none')} before, ${clean(x.events[1].event || 'none')} after`).join('; ')}.`, 'warning');
 	for (const x of [q, p]) {
 		if (!x.n) notice(clean(x.title) + ' has no samples.', 'warning');
 		if (x.cut) notice(clean(x.title) + ': ' + clean(x.cut), 'warning');
 		if (x.lost) notice(`${clean(x.title)}: ${many(x.lost)} samples or records were lost.`, 'warning');
 	}
-	details(p, 0, 0);
-	const draw = () => { views.p.draw(); views.q.draw(); };
-	draw();
-	listen_resize(draw);
-	const toggle_theme = listen_theme(() => {});
-	list_keys([['arrows', 'in a flame graph: caller, callee, siblings'], ['Enter', 'zoom'], ['Esc', 'whole again'], ['t', 'dark or light']]);
+	$('legend').append(...intervals_legend([q, p]));
+	$('whole').addEventListener('click', whole);
+	const toggle_theme = listen_theme(() => { if (d) for (const draw of times) draw(); });
+	update();
+	listen_resize(() => { for (const v of ['p', 'q']) views[v].draw(); for (const draw of times) draw(); });
+	list_keys([['arrows', 'in a flame graph: caller, callee, siblings; in a timeline: move the selection'], ['Enter', 'zoom'], ['Esc', 'whole again'], ['drag', 'select time; Ctrl+wheel zooms'], ['Home', 'whole time'], ['t', 'dark or light']]);
 	addEventListener('keydown', (e) => {
+		if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
 		if (e.key === 'Escape') { if (!$('help').hidden) toggle_menu('help', 'help-button', false); else { views.p.back(); views.q.back(); } }
-		if (e.key === 't' && !e.ctrlKey && !e.metaKey) toggle_theme();
-		if (e.key === '?') toggle_menu('help', 'help-button');
+		const act = {t: toggle_theme, '?': () => toggle_menu('help', 'help-button'), Home: whole}[e.key];
+		if (act) act();
 	});
-	window.clewPage = {p, q, d, rows: () => compare_rows(d)};
+	window.clewPage = {p, q, d: () => d, rows: () => compare_rows(d, t), table: () => t, choose_event, select, sp, sq, whole};
 }

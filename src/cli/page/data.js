@@ -36,6 +36,8 @@ async function unpack_bytes(block) {
 	return new Response(new Blob(parts).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
 }
 
+const unpack_json = async (block) => JSON.parse(new TextDecoder().decode(await unpack_bytes(block)));
+
 async function unpack(block) {
 	const buf = await unpack_bytes(block), at = new DataView(buf);
 	if (buf.byteLength < 12 || at.getUint32(0) !== 0x434c4557 || at.getUint32(4, true) !== 2)

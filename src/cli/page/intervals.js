@@ -94,6 +94,13 @@ function level_bins(p, s, w) {
 	return {bins, nr, max: ns};
 }
 
+// What of these some of the recordings have.
+function intervals_legend(recordings) {
+	const has = (f) => recordings.some((p) => p.n && f(p)), entry = ([css, name]) => el('span', {}, el('i', {className: 'dot ' + css}), name);
+	return [...(has((p) => p.iv_to.length) ? INTERVALS.map((k) => [k.css, k.name]) : []), ...(has((p) => p.pauses.some((x) => !x.is_lost)) ? [['paused', 'not recorded']] : []),
+		...(has((p) => p.pauses.some((x) => x.is_lost)) ? [['lost', 'lost']] : [])].map(entry);
+}
+
 // Nanoseconds of each level of each thread in the selected time.
 function count_levels(p, s) {
 	const v = p.spans.level, of = p.th.map(() => new Float64Array(LEVELS.length));
@@ -135,11 +142,11 @@ function make_calls(p, s) {
 }
 
 function draw_calls(p, s, full, w, at, css) {
-	const calls = make_calls(p, s), box = $('calls');
+	const calls = make_calls(p, s), box = of_timeline(p, 'calls');
 	box.hidden = !calls;
 	p.calls = calls;
 	if (!calls) return;
-	const g = canvas('calls', full, calls.depth * CALL + 4);
+	const g = canvas(box, full, calls.depth * CALL + 4);
 	g.fillStyle = css('--dim');
 	g.fillText(fit(g, 'calls of ' + thread_name(p, calls.thread), GUTTER - 22), 12, CALL / 2 + 2);
 	for (const c of calls.slices) {
@@ -162,7 +169,7 @@ function calls_table(p, s, calls) {
 	p.calls_key = key;
 	const rows = calls.slices.slice().sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, 100)
 		.map((c) => [p.name[p.node_frame[c.node]], duration(c.from), duration(c.to - c.from), c.depth ? p.name[p.node_frame[p.node_parent[c.node]]] : 'nothing']);
-	unseen_table('calls-table', `The longest calls of ${thread_name(p, calls.thread)} in the range that is shown`, ['Function', 'From', 'Duration', 'Called by'], rows);
+	unseen_table(of_timeline(p, 'calls-table'), `The longest calls of ${thread_name(p, calls.thread)} in the range that is shown`, ['Function', 'From', 'Duration', 'Called by'], rows);
 }
 
 const call_at = (p, t, y) => p.calls?.slices.find((c) => c.depth === Math.floor((y - 2) / CALL) && c.from <= t && t <= c.to);

@@ -61,8 +61,11 @@ function make_bins(p, s, w) {
 	return {bins, nr, max: sums.length ? Math.max(1, sums[Math.floor(sums.length * 0.98)]) : 1};
 }
 
-function canvas(id, w, h) {
-	const cv = $(id), dpr = devicePixelRatio || 1, g = cv.getContext('2d');
+// A page of two recordings has two timelines: ids of the other one have a suffix.
+const of_timeline = (p, id) => $(id + (p.suffix || ''));
+
+function canvas(cv, w, h) {
+	const dpr = devicePixelRatio || 1, g = cv.getContext('2d');
 	cv.style.width = w + 'px';
 	cv.style.height = h + 'px';
 	cv.width = Math.round(w * dpr);
@@ -83,7 +86,7 @@ function fit(g, text, width) {
 	return text.slice(0, lo) + '\u2026';
 }
 
-function draw_ruler(g, s, w, css) {
+function draw_ruler(g, s, w, css, label) {
 	const range = s.shown_to - s.shown_from, raw = range / Math.max(2, w / 110), pow = 10 ** Math.floor(Math.log10(raw));
 	const step = [1, 2, 5, 10].map((m) => m * pow).find((m) => m >= raw), units = [1e9, 1e6, 1e3, 1];
 	let unit = units.find((u) => range >= u) || 1;
@@ -92,6 +95,7 @@ function draw_ruler(g, s, w, css) {
 	const suffix = {1e9: ' s', 1e6: ' ms', 1e3: ' \u00b5s', 1: ' ns'}[unit];
 	g.fillStyle = css('--dim');
 	g.strokeStyle = css('--line');
+	if (label) g.fillText(label, 12, 11);
 	for (let t = Math.ceil(s.shown_from / step) * step; t <= s.shown_to; t += step) {
 		const x = Math.round(GUTTER + (t - s.shown_from) / range * w) + 0.5, text = (t / unit).toFixed(digits) + suffix;
 		g.beginPath();
@@ -107,15 +111,15 @@ function draw_ruler(g, s, w, css) {
 function draw_timeline(p, s) {
 	if (!p.has_times || !p.n) return;
 	const css0 = getComputedStyle(document.documentElement), css = (v) => css0.getPropertyValue(v).trim();
-	const full = $('lanes').clientWidth, w = full - GUTTER - 10, h = p.lanes.length * LANE;
-	const g = canvas('time', full, h), range = s.shown_to - s.shown_from, key = [w, s.shown_from, s.shown_to, s.event].join();
+	const full = of_timeline(p, 'lanes').clientWidth, w = full - GUTTER - 10, h = p.lanes.length * LANE;
+	const g = canvas(of_timeline(p, 'time'), full, h), range = s.shown_to - s.shown_from, key = [w, s.shown_from, s.shown_to, s.event].join();
 	if (p.bins_key !== key) {
 		p.bins = make_bins(p, s, w);
 		p.bins_key = key;
 	}
 	const {bins, nr, max} = p.bins, colors = LEVELS.map((l) => css('--' + l.css)), bw = w / nr;
 	const at = (t) => GUTTER + (t - s.shown_from) / range * w;
-	draw_ruler(canvas('ruler', full, RULER), s, w, css);
+	draw_ruler(canvas(of_timeline(p, 'ruler'), full, RULER), s, w, css, p.label);
 	p.lanes.forEach((lane, l) => {
 		const y0 = l * LANE, is_off = lane.thread !== undefined && s.threads && !s.threads[lane.thread];
 		g.globalAlpha = 1;
@@ -158,7 +162,7 @@ function draw_timeline(p, s) {
 	}
 	draw_calls(p, s, full, w, at, css);
 	const what = s.is_whole ? 'whole time, ' + duration(p.end) : duration(s.to - s.from) + ' from ' + duration(s.from);
-	$('time').setAttribute('aria-label', `Timeline of ${p.lanes.length} lanes, selected: ${what}. Arrows move the selection, Shift resizes it, plus and minus zoom.`);
+	of_timeline(p, 'time').setAttribute('aria-label', `${p.label ? p.label + ': timeline' : 'Timeline'} of ${p.lanes.length} lanes, selected: ${what}. Arrows move the selection, Shift resizes it, plus and minus zoom.`);
 }
 
 // What the picture shows, for those who do not see it: each lane and its samples in the selection, at which levels it ran, and what is missing.
@@ -169,14 +173,14 @@ function lanes_table(p, s, c) {
 		...LEVELS.map((l, k) => [`Traced: ${l.name}`, (t) => duration(levels[t][k])]).filter((_, k) => has[k])];
 	const rows = p.lanes.filter((l) => l.thread !== undefined && c.nr_thread[l.thread]).slice(0, 100)
 		.map((l) => [thread_name(p, l.thread), samples(c.nr_thread[l.thread]), percent(c.of_thread[l.thread], c.all), ...more.map(([, text]) => text(l.thread))]);
-	unseen_table('lanes-table', 'Threads in the selected time', ['Thread', 'Samples', 'Share', ...more.map(([name]) => name)], rows);
+	unseen_table(of_timeline(p, 'lanes-table'), 'Threads in the selected time', ['Thread', 'Samples', 'Share', ...more.map(([name]) => name)], rows);
 	const gaps = p.pauses.filter((x) => x.to >= s.from && x.from <= s.to && x.thread !== undefined);
-	unseen_table('gaps-table', `Times without recording or with losses in the selected time: ${many(gaps.length)}`, ['From', 'Duration', 'Where', 'What'],
+	unseen_table(of_timeline(p, 'gaps-table'), `Times without recording or with losses in the selected time: ${many(gaps.length)}`, ['From', 'Duration', 'Where', 'What'],
 		gaps.slice(0, 100).map((x) => [duration(x.from), duration(x.to - x.from), x.thread >= 0 ? thread_name(p, x.thread) : x.cpu >= 0 ? 'CPU ' + x.cpu : 'everywhere', x.why]));
 }
 
-function unseen_table(id, caption, heads, rows) {
-	$(id).replaceChildren(el('caption', {textContent: caption}), el('thead', {}, el('tr', {}, ...heads.map((t) => el('th', {textContent: t, scope: 'col'})))),
+function unseen_table(table, caption, heads, rows) {
+	table.replaceChildren(el('caption', {textContent: caption}), el('thead', {}, el('tr', {}, ...heads.map((t) => el('th', {textContent: t, scope: 'col'})))),
 		el('tbody', {}, ...rows.map(([name, ...cells]) => el('tr', {}, el('th', {textContent: name, scope: 'row'}), ...cells.map((t) => el('td', {textContent: t}))))));
 }
 
@@ -184,7 +188,7 @@ const lane_text = (p, lane, l, t, near) => (lane.thread === undefined ? lane.nam
 
 // --- by hand: drag, wheel, keys. select(from, to), zoom(from, to) are the app's ---
 function listen_timeline(p, s, select, zoom, tell) {
-	const cv = $('time');
+	const cv = of_timeline(p, 'time');
 	const time_at = (x) => s.shown_from + Math.max(0, Math.min(1, (x - GUTTER) / (cv.clientWidth - GUTTER - 10))) * (s.shown_to - s.shown_from);
 	let from = null, last = null;
 	cv.addEventListener('pointerdown', (e) => {
@@ -212,7 +216,7 @@ function listen_timeline(p, s, select, zoom, tell) {
 		const lane = p.lanes[Math.floor(e.offsetY / LANE)], i = lane && lane.thread !== undefined ? interval_at(p.spans.running, lane.thread, time_at(e.offsetX)) : -1;
 		if (e.offsetX > GUTTER) i < 0 ? select(s.shown_from, s.shown_to) : select(p.iv_to[i] - p.iv_length[i], p.iv_to[i]);
 	});
-	const calls = $('calls');
+	const calls = of_timeline(p, 'calls');
 	calls.addEventListener('pointermove', (e) => {
 		const c = e.offsetX < GUTTER ? null : call_at(p, time_at(e.offsetX), e.offsetY);
 		calls.title = c ? call_text(p, c) : '';
