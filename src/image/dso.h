@@ -41,6 +41,9 @@ struct dso_store_opts {
 	const char *buildid_dir; /* default ~/.debug, given by the caller: the library reads no
 				    environment */
 	const char *debug_dir;   /* default /usr/lib/debug */
+	const char *kcore_dir;   /* kcore, kallsyms and modules as they were when it was recorded */
+	const char *running_dir; /* tests: has kcore, kallsyms, modules and notes of the running
+				    kernel, in place of /proc and /sys */
 	/* Of virtual machines: DIR/PID is the root of each, the files are of any one. */
 	const char *guest_mount, *guest_vmlinux, *guest_kallsyms, *guest_modules;
 	bool no_demangle; /* keep linker names */

@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "image/dso_code_priv.h"
+#include "image/dso_kcore.h"
+#include "os/path.h"
 
 /*
- * Code of the kernel, out of vmlinux or a copy of kcore. What the kernel patches in itself while it
- * runs (alternatives, static keys, probes) is in kcore only.
+ * Code of the kernel, out of vmlinux, a copy of kcore, or /proc/kcore. What the kernel patches in
+ * itself while it runs (alternatives, static keys, probes) is in kcore only.
  */
 
 /** A copy of kcore has run-time addresses; vmlinux is moved as its reference symbol was. */
@@ -39,7 +41,8 @@ static void open_image(struct dso *d)
 
 	if (given)
 		buf_str(&path, given);
-	else if (!dso_guest_vmlinux(d, &path) && !dso_find_vmlinux(d, &path))
+	else if (!dso_kcore_copy(d, &path) && !dso_guest_vmlinux(d, &path) &&
+		 !dso_find_vmlinux(d, &path))
 		return;
 	if (dso_file_open(&d->code, buf_cstr(&path)) || !dso_file_charge(d->store, &d->code)) {
 		dso_file_done(&d->code);
@@ -54,18 +57,24 @@ static void open_image(struct dso *d)
 		c->is_usable = true;
 }
 
-bool dso_find_kernel_code(struct dso *d, uint64_t rel, struct code_region *ret)
+bool dso_kcore_copy(const struct dso *d, struct buf *ret)
+{
+	const char *dir = d->store->opts.kcore_dir;
+
+	if (!dir || d->guest)
+		return false;
+	buf_printf(ret, "%s/kcore", dir);
+	if (os_exists(buf_cstr(ret)))
+		return true;
+	buf_clear(ret);
+	return false;
+}
+
+bool dso_find_segment_code(struct dso *d, uint64_t rel, struct code_region *ret)
 {
 	const struct dso_code_image *c = d->code_image;
 	const struct elf_file *f = &d->code.elf;
 
-	if (!d->has_asked_code) {
-		d->has_asked_code = true;
-		d->why_no_code = "no image of this kernel: -k names one";
-		open_image(d);
-	}
-	if (!c->is_usable)
-		return false;
 	rel += c->delta;
 	for (size_t i = 0; i < f->nr_segments; i++) {
 		const struct elf_segment *s = &f->segments[i];
@@ -80,4 +89,36 @@ bool dso_find_kernel_code(struct dso *d, uint64_t rel, struct code_region *ret)
 	}
 	d->why_no_code = "not in the kernel image";
 	return false;
+}
+
+bool dso_find_running_code(struct dso *d, uint64_t rel, struct code_region *ret)
+{
+	struct dso_code_image *c = d->code_image;
+
+	if (!c->has_delta)
+		c->why_not_running = dso_running_delta(d, &c->delta);
+	c->has_delta = true;
+	d->why_no_code = c->why_not_running;
+	if (!d->why_no_code)
+		d->why_no_code = dso_kcore_find(d->store, rel + c->delta, ret);
+	if (d->why_no_code)
+		return false;
+	ret->start -= c->delta;
+	ret->end -= c->delta;
+	return true;
+}
+
+bool dso_find_kernel_code(struct dso *d, uint64_t rel, struct code_region *ret)
+{
+	struct dso_code_image *c = d->code_image;
+
+	if (!d->has_asked_code) {
+		d->has_asked_code = true;
+		d->why_no_code = NULL;
+		open_image(d);
+		c->is_running = !c->is_usable && !d->why_no_code;
+	}
+	if (c->is_running)
+		return dso_find_running_code(d, rel, ret);
+	return c->is_usable && dso_find_segment_code(d, rel, ret);
 }

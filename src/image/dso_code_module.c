@@ -267,6 +267,46 @@ static void cut_at_holes(const struct dso_code_image *c, uint64_t at, uint64_t *
 		*end = c->holes.data[next];
 }
 
+/** Of a module as it was loaded: in a copy of kcore, or in the running kernel. */
+static void use_kcore(struct dso *d)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct dso_code_image *c = d->code_image;
+	struct dso_file f = {0};
+
+	if (!dso_kcore_copy(d, &path)) {
+		c->is_running = true;
+		return;
+	}
+	if (dso_file_open(&f, buf_cstr(&path)) || !dso_file_charge(d->store, &f)) {
+		dso_file_done(&f);
+		return;
+	}
+	dso_file_done(&d->code);
+	d->code = f;
+	c->is_kcore = true;
+}
+
+static void open_code(struct dso *d)
+{
+	d->why_no_code = "no file of this module";
+	if (open_file(d))
+		d->why_no_code = load(d->code_image, &d->code.elf);
+	if (!d->code_image->is_usable)
+		use_kcore(d);
+}
+
+/** Where neither is it: what is wrong with the module's file says more. */
+static bool find_running(struct dso *d, uint64_t rel, struct code_region *ret)
+{
+	const char *why = d->why_no_code;
+
+	if (dso_find_running_code(d, rel, ret))
+		return true;
+	d->why_no_code = d->code.elf.elf ? why : d->why_no_code;
+	return false;
+}
+
 bool dso_find_module_code(struct dso *d, uint64_t rel, struct code_region *ret)
 {
 	struct dso_code_image *c = d->code_image;
@@ -274,10 +314,12 @@ bool dso_find_module_code(struct dso *d, uint64_t rel, struct code_region *ret)
 
 	if (!d->has_asked_code) {
 		d->has_asked_code = true;
-		d->why_no_code = "no file of this module";
-		if (open_file(d))
-			d->why_no_code = load(c, &d->code.elf);
+		open_code(d);
 	}
+	if (c->is_kcore)
+		return dso_find_segment_code(d, rel, ret);
+	if (c->is_running)
+		return find_running(d, rel, ret);
 	if (!c->is_usable)
 		return false;
 	vec_for_each (&c->sections, s) {

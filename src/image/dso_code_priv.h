@@ -16,9 +16,13 @@ struct dso_code_section {
 /** What dso_find_code() made for a kernel or module; zeroed until it is asked. */
 struct dso_code_image {
 	bool is_usable;
-	bool is_bare_asked; /* a user file that is no ELF file */
-	uint64_t delta;     /* kernel: add to a run-time address to get one of the file */
-	struct {            /* module: its sections of code, as loaded */
+	bool is_kcore;   /* module: its code is in the copy of kcore */
+	bool is_running; /* neither file nor copy: that of the running kernel, if it is the same */
+	const char *why_not_running; /* with is_running and has_delta: it is another; NULL: it is */
+	bool has_delta;              /* the same was asked */
+	bool is_bare_asked;          /* a user file that is no ELF file */
+	uint64_t delta; /* kernel, is_running: add to a run-time address to get the image's */
+	struct {        /* module: its sections of code, as loaded */
 		VEC(struct dso_code_section);
 	} sections;
 	struct {
@@ -27,6 +31,12 @@ struct dso_code_image {
 };
 
 bool dso_find_kernel_code(struct dso *d, uint64_t rel, struct code_region *ret);
+/** In the segments of the open image or copy of kcore. */
+bool dso_find_segment_code(struct dso *d, uint64_t rel, struct code_region *ret);
+/** In /proc/kcore. */
+bool dso_find_running_code(struct dso *d, uint64_t rel, struct code_region *ret);
+/** The copy of kcore beside the recording. @return false: there is none. */
+bool dso_kcore_copy(const struct dso *d, struct buf *ret);
 bool dso_find_module_code(struct dso *d, uint64_t rel, struct code_region *ret);
 /** The section with that index in the module's file; NULL: none, or not loaded. */
 struct dso_code_section *dso_code_section(const struct dso_code_image *c, uint32_t index);

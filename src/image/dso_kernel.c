@@ -3,6 +3,7 @@
 
 #include "elf/elf_sym.h"
 #include "image/dso_code_priv.h"
+#include "image/dso_kcore.h"
 #include "os/path.h"
 #include "os/proc.h"
 
@@ -12,7 +13,20 @@ enum {
 	NOTES_MAX_BYTES = 64 * 1024
 };
 
-static const char running_kallsyms[] = "/proc/kallsyms";
+void dso_running_path(const struct dso_store *s, enum dso_running what, struct buf *ret)
+{
+	static const char *const paths[] = {
+		[DSO_RUNNING_KCORE] = "/proc/kcore",
+		[DSO_RUNNING_KALLSYMS] = "/proc/kallsyms",
+		[DSO_RUNNING_MODULES] = "/proc/modules",
+		[DSO_RUNNING_NOTES] = "/sys/kernel/notes",
+	};
+
+	if (s->opts.running_dir)
+		buf_printf(ret, "%s%s", s->opts.running_dir, strrchr(paths[what], '/'));
+	else
+		buf_str(ret, paths[what]);
+}
 
 static void forget_symbols(struct kernel_syms *k)
 {
@@ -152,13 +166,15 @@ static struct kernel_syms *kernel_syms_of(struct dso_store *s, const char *path,
 	return clew_take(n);
 }
 
-static struct dso_build_id running_build_id(void)
+static struct dso_build_id running_build_id(const struct dso_store *s)
 {
+	clew_auto(buf_done) struct buf path = {0};
 	clew_auto(mem_free_at) char *notes = NULL;
 	struct dso_build_id id = {0};
 	size_t size;
 
-	if (!os_read_file("/sys/kernel/notes", NOTES_MAX_BYTES, &notes, &size, NULL))
+	dso_running_path(s, DSO_RUNNING_NOTES, &path);
+	if (!os_read_file(buf_cstr(&path), NOTES_MAX_BYTES, &notes, &size, NULL))
 		id.size = (uint8_t)elf_notes_build_id(bytes_of(notes, size), false, id.bytes);
 	return id;
 }
@@ -185,9 +201,17 @@ static const struct kernel_syms *from_cached_kallsyms(struct dso *d)
 	return kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_kallsyms);
 }
 
+static const struct kernel_syms *running_syms(struct dso *d)
+{
+	clew_auto(buf_done) struct buf path = {0};
+
+	dso_running_path(d->store, DSO_RUNNING_KALLSYMS, &path);
+	return kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_kallsyms);
+}
+
 static const struct kernel_syms *from_running(struct dso *d)
 {
-	struct dso_build_id id = running_build_id();
+	struct dso_build_id id = running_build_id(d->store);
 
 	if (d->store->opts.no_host_kernel) {
 		d->why = "the running kernel's symbols were not asked for";
@@ -200,7 +224,7 @@ static const struct kernel_syms *from_running(struct dso *d)
 	if (d->kind == DSO_KERNEL && !d->build_id.size)
 		d->note = "the recording has no kernel build id: the running kernel's symbols may "
 			  "not fit";
-	return kernel_syms_of(d->store, running_kallsyms, d->ref_name, read_kallsyms);
+	return running_syms(d);
 }
 
 static void load_once(struct dso *k)
@@ -214,7 +238,7 @@ static void load_once(struct dso *k)
 /** Module symbols are in the kallsyms of the kernel that they are loaded into. */
 static const struct kernel_syms *find_kernel_of_module(struct dso *d)
 {
-	struct dso_build_id running = running_build_id();
+	struct dso_build_id running = running_build_id(d->store);
 
 	vec_for_each (&d->store->dsos, at) {
 		struct dso *k = *at;
@@ -264,10 +288,19 @@ static const struct kernel_syms *find_guest_kernel(struct dso *d)
 	return k;
 }
 
+/** Copied with the recording: they are of its kernel, at its addresses. */
+static const struct kernel_syms *from_kcore_dir(struct dso *d)
+{
+	clew_auto(buf_done) struct buf path = {0};
+
+	buf_printf(&path, "%s/kallsyms", d->store->opts.kcore_dir);
+	return kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_kallsyms);
+}
+
 static const struct kernel_syms *find_kernel(struct dso *d)
 {
 	const struct dso_store_opts *o = &d->store->opts;
-	const struct kernel_syms *k;
+	const struct kernel_syms *k = NULL;
 
 	if (d->guest)
 		return find_guest_kernel(d);
@@ -275,6 +308,10 @@ static const struct kernel_syms *find_kernel(struct dso *d)
 		return kernel_syms_of(d->store, o->vmlinux, d->ref_name, read_vmlinux);
 	if (o->kallsyms)
 		return kernel_syms_of(d->store, o->kallsyms, d->ref_name, read_kallsyms);
+	if (o->kcore_dir)
+		k = from_kcore_dir(d);
+	if (k)
+		return k;
 	if (d->kind == DSO_MODULE)
 		return find_kernel_of_module(d);
 	k = from_build_id(d);
@@ -296,28 +333,88 @@ static uint16_t module_number(const struct kernel_syms *k, const char *name)
 /** The list that was true when @p k was read. @return false: none is known. */
 static bool modules_path(const struct dso *d, const struct kernel_syms *k, struct buf *ret)
 {
+	clew_auto(buf_done) struct buf running = {0};
+
 	if (d->guest && d->store->opts.guest_modules)
 		buf_str(ret, d->store->opts.guest_modules);
 	else if (d->guest)
 		return guest_proc_path(d, "modules", ret);
 	else
-		buf_str(ret, "/proc/modules");
-	return d->guest || !strcmp(k->path, running_kallsyms);
+		dso_running_path(d->store, DSO_RUNNING_MODULES, ret);
+	dso_running_path(d->store, DSO_RUNNING_KALLSYMS, &running);
+	return d->guest || !strcmp(k->path, buf_cstr(&running));
+}
+
+/** @return false: not loaded. */
+static bool module_now(const struct dso *d, const char *path, uint64_t *ret)
+{
+	clew_auto(mem_free_at) char *text = NULL;
+	size_t size, len = strlen(d->short_name);
+
+	return len >= 3 && !os_read_file(path, MODULES_MAX_BYTES, &text, &size, NULL) &&
+	       modules_address(bytes_of(text, size), d->short_name + 1, len - 2, ret);
 }
 
 /** Loaded at another address since the recording? kallsyms has today's. */
 static uint64_t module_delta(const struct dso *d, const struct kernel_syms *k)
 {
 	clew_auto(buf_done) struct buf path = {0};
-	clew_auto(mem_free_at) char *text = NULL;
-	size_t size, len = strlen(d->short_name);
 	uint64_t now;
 
-	if (!d->load_start || len < 3 || !modules_path(d, k, &path) ||
-	    os_read_file(buf_cstr(&path), MODULES_MAX_BYTES, &text, &size, NULL) ||
-	    !modules_address(bytes_of(text, size), d->short_name + 1, len - 2, &now))
+	if (!d->load_start || !modules_path(d, k, &path) || !module_now(d, buf_cstr(&path), &now))
 		return 0;
 	return now - d->load_start;
+}
+
+/* --- the running kernel, for its code --- */
+
+static struct dso *host_kernel(struct dso *d)
+{
+	vec_for_each (&d->store->dsos, k) {
+		if ((*k)->kind == DSO_KERNEL && !(*k)->guest)
+			return *k;
+	}
+	return NULL;
+}
+
+static const char *kernel_delta_now(struct dso *d, uint64_t *ret)
+{
+	const struct kernel_syms *k = running_syms(d);
+
+	if (!d->ref_name || !d->ref_addr)
+		return "the recording does not say where its kernel was loaded";
+	if (!k || k->is_all_zero || !k->has_ref)
+		return "no image of this kernel: -k names one; /proc/kallsyms does not say where "
+		       "the running one is";
+	*ret = k->ref_addr - d->ref_addr;
+	return NULL;
+}
+
+static const char *module_delta_now(struct dso *d, uint64_t *ret)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	uint64_t now;
+
+	dso_running_path(d->store, DSO_RUNNING_MODULES, &path);
+	if (!d->load_start || !module_now(d, buf_cstr(&path), &now))
+		return "the module's file was not found, and it is not loaded now";
+	*ret = now - d->load_start;
+	return NULL;
+}
+
+const char *dso_running_delta(struct dso *d, uint64_t *ret)
+{
+	struct dso_build_id id = running_build_id(d->store);
+	struct dso *k = d->kind == DSO_KERNEL ? d : host_kernel(d);
+
+	if (d->store->opts.no_host_kernel || d->guest)
+		return "no image of this kernel: -k names one";
+	if (!k || !k->build_id.size)
+		return "no image of this kernel: -k names one; without a build id in the recording "
+		       "that of the running one may be another";
+	if (!dso_same_build_id(&id, &k->build_id))
+		return "no image of this kernel: -k names one; the running one is of another build";
+	return d->kind == DSO_KERNEL ? kernel_delta_now(d, ret) : module_delta_now(d, ret);
 }
 
 static uint64_t nr_refused(const struct dso *d)

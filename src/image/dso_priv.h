@@ -86,6 +86,7 @@ struct dso_store {
 	} dsos;
 	struct map_u64 by_key; /* hash, or the next free number after it -> id */
 	struct kernel_syms *kernels;
+	struct dso_kcore *kcore; /* dso_kcore.h; NULL: never asked */
 	struct buf scratch;
 	uint64_t own_mnt_ns;
 	struct map_u64 jitdumps; /* pid -> the newest file named jit-PID.dump that it mapped */

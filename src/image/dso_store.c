@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/path_name.h"
 #include "image/dso_code_priv.h"
+#include "image/dso_kcore.h"
 #include "os/proc.h"
 
 static const char not_kept[] = "[not kept]";
@@ -46,6 +47,7 @@ void dso_store_free(struct dso_store *s)
 		kernel_syms_free(s->kernels);
 		s->kernels = next;
 	}
+	dso_kcore_free(s->kcore);
 	vec_done(&s->dsos);
 	map_u64_done(&s->jitdumps);
 	map_u64_done(&s->by_key);

@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import check, done, skip, skip_all
+from cli import perf_make as pm
 
 CLEW, MAKE = (str(Path(p).resolve()) for p in sys.argv[1:3])
 PERF = shutil.which("perf") if shutil.which("objdump") else None
@@ -334,6 +335,31 @@ def traced(prog):
     check(sampled[0]["events"][0]["counts"] == "samples" and sampled[0]["events"][0]["name"].startswith("branches"), "--itrace: events as report has them")
 
 
+def kcore(prog):
+    """A directory as of 'perf record --kcore': the kernel's code and names are those of its copies."""
+    at, code = 0xFFFFFFFF81000000, bytes.fromhex("85ff7404ffcf75fc89f8c3")  # test, je +4, dec, jne -4, mov, ret
+    event = pm.Event(pm.IDENTIFIER | pm.IP | pm.TID | pm.TIME | pm.PERIOD)
+    records = pm.mmap2(event, 2**32 - 1, at, 1 << 20, b"[kernel.kallsyms]_text", pgoff=at, misc=pm.KERNEL) + pm.comm(event, 64, b"work")
+    records += b"".join(event.sample(at + 0x104, pid=64, time=9 + i, misc=pm.KERNEL) for i in range(3))
+    top = os.path.join(prog.top, "with-kcore")
+    os.makedirs(os.path.join(top, "kcore_dir"))
+    Path(top, "data").write_bytes(pm.perf_data([event], records, {12: pm.event_desc([event], [b"cycles"])}))
+    Path(top, "kcore_dir", "kallsyms").write_text(f"{at:x} T _text\n{at + 0x100:x} T do_work\n{at + 0x10b:x} T do_more\n", encoding="ascii")
+    head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 4, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    segment = struct.pack("<IIQQQQQQ", 1, 5, 0x1000, at, 0, 0x1000, 0x1000, 0x1000)
+    Path(top, "kcore_dir", "kcore").write_bytes((head + segment).ljust(0x1100, b"\0") + code.ljust(0xF00, b"\x90"))
+    for path in (top, os.path.join(top, "data")):
+        symbol = as_json(path, "do_work")["symbols"][0]
+        check(symbol["no_code"] is None and [i["text"].split()[0] for i in symbol["instructions"]] == ["test", "je", "dec", "jne", "mov", "ret"] and
+              sum(i["samples"][0] for i in symbol["instructions"]) == 3, "kernel code of a copy of kcore: " + os.path.basename(path), symbol)
+    p = run([CLEW, "annotate", "-i", "data", "do_work"], cwd=top)
+    check(p.returncode == 0 and " jne " in p.stdout, "named from inside the directory", p.stderr)
+    check("do_work" in run([CLEW, "report", "-i", top, "-s", "sym"]).stdout, "clew report opens the directory, too")
+    os.rename(os.path.join(top, "kcore_dir"), os.path.join(top, "gone"))
+    p = run([CLEW, "annotate", "-i", top, "--kallsyms", os.path.join(top, "gone", "kallsyms"), "do_work"])
+    check(p.returncode == 0 and "its instructions are unknown: no image of this kernel" in p.stdout and "without a build id" in p.stdout, "without the copy: addresses, and why the running kernel's code is not used", p.stdout + p.stderr)
+
+
 def main():
     if not shutil.which("cc"):
         skip_all("no compiler")
@@ -343,6 +369,7 @@ def main():
         stacks(prog)
         groups(prog, path)
         jit(prog)
+        kcore(prog)
         text_of(prog, path)
         sources(prog, path)
         refusals(prog, path)

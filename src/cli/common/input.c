@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/path_name.h"
 #include "cli/common/cache_dir.h"
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
@@ -266,6 +267,38 @@ void cli_input_find(struct cli_input *in)
 	in->is_snapshot = !in->is_stdin && cs_is_snapshot(in->path);
 }
 
+/* 'perf record --kcore' makes a directory: the recording, and copies of what the kernel had. */
+static bool find_data(struct cli_input *in)
+{
+	struct buf path = {0};
+
+	buf_printf(&path, "%s/data", in->path);
+	if (os_is_directory(in->path) && os_is_regular(buf_cstr(&path))) {
+		in->data_path = mem_strdup(buf_cstr(&path));
+		in->dir_path = in->path;
+		in->path = in->data_path ? in->data_path : in->path;
+	}
+	buf_done(&path);
+	return in->data_path || !in->dir_path;
+}
+
+static bool find_kcore(struct cli_input *in)
+{
+	const char *name = path_name(in->path);
+	struct buf path = {0};
+	bool ok;
+
+	if (in->opts.symbols.kcore_dir || strcmp(name, "data") != 0)
+		return true;
+	buf_add(&path, in->path, (size_t)(name - in->path));
+	buf_str(&path, "kcore_dir");
+	if (os_is_directory(buf_cstr(&path)))
+		in->opts.symbols.kcore_dir = in->kcore_dir = mem_strdup(buf_cstr(&path));
+	ok = !path.is_failed;
+	buf_done(&path);
+	return ok;
+}
+
 static int open_path(struct cli_input *in)
 {
 	struct clew_diag diag = {0};
@@ -274,8 +307,10 @@ static int open_path(struct cli_input *in)
 
 	if (in->is_snapshot)
 		return in->takes_snapshot ? CLI_OK : cli_input_refuse_snapshot(in);
-	err = is_stdin ? os_map_fd(STDIN, &in->map, &diag) : os_map_file(in->path, &in->map, &diag);
-
+	err = is_stdin || (find_data(in) && find_kcore(in)) ? CLEW_OK : CLEW_NO_MEMORY;
+	if (err == CLEW_OK)
+		err = is_stdin ? os_map_fd(STDIN, &in->map, &diag)
+			       : os_map_file(in->path, &in->map, &diag);
 	if (err == CLEW_OK) {
 		in->input.data = in->map.data ? in->map.data : (const uint8_t *)"";
 		in->input.size = in->map.size;
@@ -343,7 +378,12 @@ void cli_input_done(struct cli_input *in)
 	os_map_done(&in->map);
 	mem_free(in->buildid_dir);
 	mem_free(in->unwind_cache);
-	in->buildid_dir = in->unwind_cache = NULL;
+	mem_free(in->kcore_dir);
+	mem_free(in->data_path);
+	if (in->dir_path)
+		in->path = in->dir_path;
+	in->buildid_dir = in->unwind_cache = in->kcore_dir = in->data_path = NULL;
+	in->dir_path = in->opts.symbols.kcore_dir = NULL;
 	in->input = (struct perf_input){0};
 }
 

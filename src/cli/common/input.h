@@ -37,7 +37,8 @@ struct cli_input {
 	struct os_map map;    /* the file, where it could be mapped */
 	struct perf_input input;
 	struct budget budget; /* --max-memory; opts.symbols.budget after cli_input_budget() */
-	char *buildid_dir, *unwind_cache; /* owned texts */
+	const char *dir_path; /* what path was, of a recording that is a directory */
+	char *buildid_dir, *unwind_cache, *kcore_dir, *data_path; /* owned texts */
 };
 
 /* clang-format off */
