@@ -67,7 +67,7 @@ static void options(void)
 		     "        | |+>     104:  mul\n"
 		     "          2                     30          27           3     0.62     1.25 "
 		     "    1.60 | |+-     108:  jne 0x104\n"),
-	      "cycles, of a block where it ends: %s", buf_cstr(&out));
+	      "cycles, of a block where it ends");
 	CHECK(strstr(buf_cstr(&out), "# Cycles: of one execution, "), "and what they are");
 	CHECK(strstr(text_of(&a, &places), "   \033[31m10.00\033[m"), "large shares are red");
 	CHECK(strstr(buf_cstr(&out), "/src/fn.c:3          if (n)"), "-l: the whole path");
