@@ -35,7 +35,7 @@ int annotate_page_open(struct annotate_page *p, const char *path, struct clew_si
 {
 	p->path = path;
 	p->file = (struct clew_sink){write_some, p};
-	p->os_errno = os_output_create(&p->out, path);
+	p->os_errno = os_output_create_late(&p->out, path);
 	if (p->os_errno)
 		return fail(p, "open");
 	p->is_open = true;

@@ -47,7 +47,7 @@ static int write_file(const char *path, const struct diff_parts *p)
 	const struct buf *parts[] = {&p->first, &p->rows, &p->second};
 	struct clew_diag diag = {.code = CLEW_OS, .what = "write"};
 	struct os_output out;
-	int err = os_output_create(&out, path);
+	int err = os_output_create_late(&out, path);
 
 	if (!err) {
 		for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++)

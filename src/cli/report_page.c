@@ -23,7 +23,7 @@ int report_page_open(struct report_page *p, struct report_args *a)
 	p->page = page_feed_new(&err);
 	if (!p->page)
 		return fail(a->html, "a temporary file for its samples", err);
-	err = p->memory ? 0 : os_output_create(&p->out, a->html);
+	err = p->memory ? 0 : os_output_create_late(&p->out, a->html);
 	if (err)
 		return fail(a->html, "open", err);
 	p->is_open = !p->memory;

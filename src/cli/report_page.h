@@ -33,7 +33,7 @@ enum clew_err report_page_write(struct report_page *p, const struct report_args 
  * @return CLI_FAILED; CLI_OK: it was not. */
 int report_page_fail(const struct report_page *p, const struct report_args *a);
 
-/** Without @p is_kept the file is removed. */
+/** Without @p is_kept nothing stays of the file. */
 int report_page_close(struct report_page *p, const struct report_args *a, bool is_kept);
 
 /** report.c: all of it, into memory: what `clew view` shows, PAGE_WHOLE; or a part for `clew diff`,

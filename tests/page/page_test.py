@@ -4,12 +4,16 @@
 import json
 import os
 import resource
+import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
+from cli import perf_make as pm
 from page import page_data, unpack
 
 CLEW, OUT, PAGE_MAKE = map(os.path.abspath, sys.argv[1:4])
@@ -313,6 +317,39 @@ def refusals(recording, work):
     tap.check(run.returncode == 1 and "File too large" in run.stderr and not os.path.exists(path), "no room for the last byte: nothing is left", run)
 
 
+def has_open(pid, folder):
+    links = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            links.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except OSError:
+            pass  # closed meanwhile
+    return any(link.startswith(folder + "/") for link in links)
+
+
+def stopped(work):
+    """Killed while its input does not end: nothing of the page remains, and what stood there stays."""
+    folder = os.path.join(work, "stopped")
+    os.makedirs(folder)
+    path, event = os.path.join(folder, "page.html"), pm.Event(pm.IDENTIFIER | pm.IP | pm.TID | pm.TIME)
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600))
+    except OSError as e:
+        tap.skip("a page that is killed", str(e))
+        return
+    with open(path, "wb") as f:
+        f.write(b"earlier")
+    with subprocess.Popen([CLEW, "report", "-q", "-i", "-", "--html", path], stdin=subprocess.PIPE, env=ENV) as p:
+        p.stdin.write(struct.pack("<8sQ", b"PERFILE2", 16) + pm.record(64, event.attr + struct.pack("<Q", event.ident)) + event.sample(0x1000) + pm.record(68, b"") * 2)
+        p.stdin.flush()
+        while p.poll() is None and not has_open(p.pid, folder):
+            time.sleep(0.01)
+        p.send_signal(signal.SIGKILL)
+        p.wait()
+    with open(path, "rb") as f:
+        tap.check((p.returncode, f.read(), os.listdir(folder)) == (-signal.SIGKILL, b"earlier", ["page.html"]), "killed: nothing remains, and what stood there stays", (p.returncode, os.listdir(folder)))
+
+
 def damaged(recording, work):
     with open(recording, "rb") as f:
         data = f.read()
@@ -342,6 +379,7 @@ def main():
     half_timeless()
     rare()
     refusals(recording, WORK)
+    stopped(WORK)
     damaged(recording, WORK)
     tap.done()
 
