@@ -18,6 +18,7 @@ enum {
 
 struct piece {
 	uint64_t start, end;
+	bool is_last; /* nothing can be read after it: the segment, or the file, ends */
 	uint8_t *bytes;
 };
 
@@ -118,14 +119,16 @@ static bool fill(const struct dso_kcore *k, const Elf64_Phdr *of, struct piece *
 		nr += got > 0 ? (size_t)got : 0;
 	}
 	p->end = p->start + nr;
+	p->is_last = nr < size || p->end == of->p_vaddr + of->p_filesz;
 	return nr;
 }
 
-static struct piece *known(const struct dso_kcore *k, uint64_t address, uint64_t segment_end)
+/** With @p least bytes from @p address on, or all there are. */
+static struct piece *known(const struct dso_kcore *k, uint64_t address, uint64_t least)
 {
 	vec_for_each (&k->pieces, p) {
 		if (address >= p->start && address < p->end &&
-		    (p->end - address >= LEAST_AFTER || p->end == segment_end))
+		    (p->end - address >= least || p->is_last))
 			return p;
 	}
 	return NULL;
@@ -137,16 +140,18 @@ static struct piece *read_piece(struct dso_store *s, const Elf64_Phdr *of, uint6
 	struct dso_kcore *k = s->kcore;
 	uint64_t before = address & (PIECE_ALIGN - 1), end = of->p_vaddr + of->p_filesz;
 	struct piece p = {.start = address};
+	uint64_t size;
 
 	p.start -= before < address - of->p_vaddr ? before : address - of->p_vaddr;
 	p.end = end - p.start < PIECE_BYTES ? end : p.start + PIECE_BYTES;
-	if (k->pieces.nr >= MAX_PIECES ||
-	    !dso_store_charge(s, p.end - p.start, "the code of", "/proc/kcore"))
+	size = p.end - p.start;
+	if (k->pieces.nr >= MAX_PIECES || !dso_store_charge(s, size, "the code of", "/proc/kcore"))
 		return NULL;
-	p.bytes = mem_alloc((size_t)(p.end - p.start));
+	p.bytes = mem_alloc((size_t)size);
 	if (p.bytes && fill(k, of, &p) && address < p.end && vec_push(&k->pieces, p))
 		return &k->pieces.data[k->pieces.nr - 1];
 	mem_free(p.bytes);
+	dso_store_uncharge(s, size);
 	return NULL;
 }
 
@@ -163,8 +168,9 @@ const char *dso_kcore_find(struct dso_store *s, uint64_t address, struct code_re
 	of = segment_of(k, address);
 	if (!of)
 		return "not in /proc/kcore";
-	p = known(k, address, of->p_vaddr + of->p_filesz);
+	p = known(k, address, LEAST_AFTER);
 	p = p ? p : read_piece(s, of, address);
+	p = p ? p : known(k, address, 1);
 	if (!p)
 		return "it cannot be read from /proc/kcore";
 	*ret = (struct code_region){p->start, p->end, p->bytes};

@@ -171,6 +171,8 @@ char *dso_keep(struct dso_store *s, const char *text);
 
 /** Charge what lives as long as the store. @return false: there is no room, which was noted. */
 bool dso_store_charge(struct dso_store *s, uint64_t bytes, const char *what, const char *path);
+/** Take that back: it does not live. */
+void dso_store_uncharge(struct dso_store *s, uint64_t bytes);
 
 /** dso_why_no_symbols() of what the budget has no room for. */
 extern const char dso_over_budget[];

@@ -50,6 +50,12 @@ bool dso_store_charge(struct dso_store *s, uint64_t bytes, const char *what, con
 	return true;
 }
 
+void dso_store_uncharge(struct dso_store *s, uint64_t bytes)
+{
+	budget_give(s->opts.budget, bytes);
+	s->charged -= bytes;
+}
+
 const char *dso_refuse_symbols(struct dso_store *s, const char *path)
 {
 	budget_refuse(s->opts.budget, 0, "the symbols of", path);

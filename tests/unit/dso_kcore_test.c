@@ -174,6 +174,43 @@ static void refused(const struct dso_store_opts *opts)
 	write_modules(true);
 }
 
+static void cut_file(const char *name, off_t size)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", test_dir, name);
+	CHECK_EQ(truncate(path, size), 0, "cut a file");
+}
+
+/* A file that ends early: asking again takes no more room. */
+static void unreadable(const struct dso_store_opts *opts)
+{
+	struct budget budget = {.limit = 16 << 20};
+	struct dso_store_opts o = *opts;
+	struct dso_store *s;
+	struct dso *d;
+	uint64_t used, at = NOW - MOVED + 0x100;
+	bool is_refused = true, is_found = true;
+
+	o.budget = &budget;
+	write_kcore("kcore", NOW, MODULE_NOW, 0x1000);
+	cut_file("kcore", HEAD_BYTES + 0x1000);
+	s = dso_store_new(&o);
+	d = kernel(s, id, NOW - MOVED);
+	CHECK_STR(look(d, at, NOW + 0x100, 0xf00), NULL, "code before the end of a cut file");
+	used = budget.used;
+	for (int i = 0; i < 100; i++)
+		is_refused &= look(d, NOW - MOVED + 0x20000, 0, 1) != NULL;
+	for (int i = 0; i < 100; i++)
+		is_found &= !look(d, at, NOW + 0x100, 0xf00);
+	CHECK(is_refused, "and none after it, however often it is asked");
+	CHECK(is_found, "what can be read is found again");
+	CHECK_EQ(budget.used, used, "neither takes room");
+	dso_store_free(s);
+	CHECK_EQ(budget.used, 0, "all is given back");
+	write_kcore("kcore", NOW, MODULE_NOW, 0x1000);
+}
+
 static void damaged(const struct dso_store_opts *opts)
 {
 	const uint64_t at = NOW - MOVED + 0x100;
@@ -238,6 +275,7 @@ int main(void)
 	write_notes(id);
 	running(&opts);
 	refused(&opts);
+	unreadable(&opts);
 	damaged(&opts);
 	copied(&opts);
 	test_dir_remove();
