@@ -105,6 +105,15 @@ def diff_times(b, path):
     tap.check(0.3 * whole[0] < part[0] < 0.7 * whole[0] and part[1] == whole[1] and part[2] and not part[3], "dragging selects time of one recording", (whole, part))
     b.keys("Home")
     tap.check(b.js("return [clewPage.d().cq.nr, clewPage.d().cp.nr]") == whole, "Home: the whole time of both")
+    unseen = b.js("""return [['-before', clewPage.q, clewPage.d().cq], ['', clewPage.p, clewPage.d().cp]].map(([suffix, x, c]) => {
+        const rows = (id) => [...document.querySelectorAll('#' + id + suffix + ' tbody tr')].map((r) => [...r.children].map((e) => e.textContent));
+        const cv = document.getElementById('time' + suffix), r = cv.getBoundingClientRect();
+        cv.dispatchEvent(new PointerEvent('pointermove', {clientX: r.x + 400, clientY: r.y + 5, bubbles: true}));
+        return [rows('lanes-table').map((l) => l.slice(0, 2)), x.lanes.filter((l) => l.thread !== undefined && c.nr_thread[l.thread]).map((l) => [thread_name(x, l.thread), samples(c.nr_thread[l.thread])]), rows('gaps-table').map((l) => l[3]), cv.title.startsWith(x.lanes[0].name + ', '),
+            cv.getAttribute('aria-describedby')]; })""")
+    tap.check(all(u[0] and u[0] == u[1] and "17 records lost" in u[2] and u[3] for u in unseen) and unseen[0][0] != unseen[1][0] and unseen[0][4] == "lanes-table-before gaps-table-before", "each timeline has its tables, and says what is below the pointer", unseen)
+    said = b.js("return document.getElementById('notices').textContent")
+    tap.check("before.data: 17 samples or records were lost" in said and "after.data: 17 samples" in said, "what each of them lacks is said", said)
     tap.check(b.js("const ids = [...document.querySelectorAll('[id]')].map((e) => e.id); return ids.length === new Set(ids).size"), "no id is there twice")
     for theme in ("light", "dark"):
         b.js("if (document.documentElement.dataset.theme !== '%s') document.getElementById('theme').click()" % theme)
@@ -113,6 +122,33 @@ def diff_times(b, path):
             b.js("return new Promise((r) => setTimeout(r, 200))")
             b.screenshot(os.path.join(OUT, f"diff-{theme}-{w}.png"))
     b.size(1280, 800)
+
+
+def diff_calls(b):
+    """Of hardware trace: calls of both, with their tables and stacks."""
+    data = [os.path.join(WORK, name) for name in ("one.data", "two.data")]
+    for path in data:
+        if clew("record", "-q", "-e", "soft_pt//u", "-o", path, "--", "/bin/true").returncode:
+            tap.skip("a comparison of hardware trace", "nothing can be stepped here")
+            return
+    path = os.path.join(OUT, "diff-traced.html")
+    run = clew("diff", "-q", "--html", path, "--itrace=i1usg", *data)
+    tap.check(run.returncode == 0 and b.open(path), "a page of two traces", run)
+    look = """const suffix = '%s', [x, s] = suffix ? [clewPage.q, clewPage.sq] : [clewPage.p, clewPage.sp], i = x.n >> 1;
+        clewPage.select(s, {shown_from: Math.max(0, x.time[i] - 2000), shown_to: x.time[i] + 2000});
+        const cv = document.getElementById('calls' + suffix), r = cv.getBoundingClientRect(), rows = () => document.querySelectorAll('#calls-table' + suffix + ' tbody tr').length, c = x.calls.slices[0], near = rows();
+        const at = (Math.max(c.from, s.shown_from) + Math.min(c.to, s.shown_to)) / 2, where = {clientX: r.x + GUTTER + (at - s.shown_from) / (s.shown_to - s.shown_from) * (r.width - GUTTER - 10), clientY: r.y + c.depth * CALL + CALL / 2, bubbles: true};
+        cv.dispatchEvent(new PointerEvent('pointermove', where));
+        cv.dispatchEvent(new MouseEvent('click', where));
+        const said = [cv.title.split(',')[0], x.name[x.node_frame[c.node]], document.getElementById('details').textContent];
+        x.spans.call.to = [];
+        clewPage.select(s, {shown_from: 0, shown_to: x.end});
+        return [near, cv.hidden, rows(), ...said];"""
+    for suffix in ("-before", ""):
+        got = b.js(look % suffix)
+        tap.check(got[0] > 0 and got[3] and got[3] == got[4] and got[4] in got[5], f"calls{suffix}: a table; the stack below the pointer; a click chooses", got)
+        tap.check(got[1] and got[2] == 0, f"calls{suffix}: where none are drawn, the table has none", got)
+    tap.check(not b.console(), "no message in the console of two traces", b.console())
 
 
 def diff_numbers(b, path, first, second):
@@ -245,6 +281,7 @@ def main():
     try:
         diff_numbers(b, compared, first, second)
         diff_times(b, compared)
+        diff_calls(b)
         diff_events(b, first, second)
         if data:
             annotate_page(b, data, path)

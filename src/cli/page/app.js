@@ -161,14 +161,10 @@ async function main() {
 	}
 	function set(x) { Object.assign(s, x); update(); }
 	function select(a, b) {
-		a = Math.max(0, Math.min(a, p.end));
-		b = Math.max(a + 1, Math.min(b, p.end));
-		set({from: a, to: b, is_whole: a <= 0 && b >= p.end});
+		set(selected_range(p, a, b));
 	}
 	function zoom(a, b) {
-		a = Math.max(0, a);
-		b = Math.min(p.end, Math.max(b, a + 1000));
-		Object.assign(s, {shown_from: a, shown_to: b});
+		Object.assign(s, shown_range(p, a, b));
 		draw_timeline(p, s);
 	}
 	function show(view) {
@@ -211,20 +207,10 @@ async function main() {
 	$('event-label').hidden = $('event').length < 2;
 	$('event').value = s.event;
 	list_keys(KEYS);
-	if (p.cut) notice(clean(p.cut), 'warning');
-	if (p.lost) notice(`${many(p.lost)} samples or records were lost: the kernel could not write them in time. The numbers are of those that remain.`, 'warning');
-	if (p.filtered_by_bpf) notice(`${many(p.filtered_by_bpf)} samples were filtered by BPF while they were recorded.`);
+	recording_notices(p, '');
 	if (p.n && !event().has_stacks) notice(`These ${p.is_trace ? 'events' : 'samples'} have no call stacks, so the flame graph is one level high: ${p.is_trace ? "'--itrace=i100usg' makes them of the trace" : "'clew record -g' records them"}.`);
-	if (p.resolution) notice(`These are ${many(p.samples)} samples: those of one kind in ${duration(p.resolution)} are counted together, so the time resolution is ${duration(p.resolution)}. Sums are exact.`);
-	if (p.rare) notice(`${samples(p.rare)} are of stacks and threads that are too rare for a place of their own on this page: they count in "(small)".`);
-	if (p.more_intervals) notice(`${many(p.more_intervals)} short intervals are not shown: the timeline has the longest of what threads did.`);
-	if (p.more_calls) notice(`${many(p.more_calls)} calls are not drawn: the timeline has the ${many(p.spans.call.to.length)} longest.`);
-	if (p.more_losses) notice(`${many(p.more_losses)} more losses are not shown in the timeline.`);
-	if (p.more_pauses) notice(`${many(p.more_pauses)} more times in which nothing was recorded are not shown.`);
-	if (p.small) notice(`${many(p.small)} nodes of the call tree have less than 0.001\u2009% of the samples each: they are one child "(small)" of their caller.`);
 	const nameless = nameless_share(p);
 	if (nameless > 0.1) notice(`${percent(nameless, 1)} of the samples are in functions without a name, shown by address. ${nameless_reasons(p)}`, 'line');
-	if (p.n && !p.has_times) notice('These samples have no times: there is no timeline.');
 	$('timeline').hidden = !p.n || !p.has_times;
 
 	$('search').value = s.search;

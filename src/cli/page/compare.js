@@ -68,8 +68,8 @@ function compare_rows(d, t) {
 	const frames = (x) => new Map(Array.from(x.pair, (name, f) => f).reverse().flatMap((f) => f ? [[key_text(clean(x.strings[x.frame_name[f]]), clean(x.strings[x.frame_dso[f]])), f], [key_text(x.pair[f], x.pair_file[f]), f]] : []));
 	const in_p = frames(d.p), in_q = frames(d.q);
 	return t.rows.map((r) => {
-		const name = clean(r.sym), file = clean(r.dso), k = key_text(name, file), [a, b] = r.values, kind = {k: 2, u: 3, g: 4, H: 5}[r.level] || 0;
-		return {name: cut(name, 400) + LEVELS[kind].mark, file, a: a.value, b: b.value, delta: b.delta, ratio: b.ratio, is_new: b.state === 'new', is_gone: b.state === 'gone', is_real: b.significant, error: b.error,
+		const name = clean(r.sym), file = clean(r.dso), k = key_text(name, file), [a, b] = r.values, level = LEVELS.find((l) => l.letter === r.level) || LEVELS[0];
+		return {name: cut(name, 400) + level.mark, file, a: a.value, b: b.value, delta: b.delta, ratio: b.ratio, is_new: b.state === 'new', is_gone: b.state === 'gone', is_real: b.significant, error: b.error,
 			of: in_p.has(k) ? d.p : d.q, frame: in_p.get(k) || in_q.get(k) || 0};
 	});
 }
@@ -112,11 +112,7 @@ function compare_timeline(x, s, label, suffix, select, choose) {
 	box.hidden = !x.n || !x.has_times;
 	if (box.hidden) return () => {};
 	const draw = () => draw_timeline(x, s);
-	listen_timeline(x, s, (a, b) => {
-		a = Math.max(0, Math.min(a, x.end));
-		b = Math.max(a + 1, Math.min(b, x.end));
-		select(s, a, b, a <= 0 && b >= x.end);
-	}, (a, b) => { Object.assign(s, {shown_from: Math.max(0, a), shown_to: Math.min(x.end, Math.max(b, a + 1000))}); draw(); }, {lane: () => {}, choose});
+	listen_timeline(x, s, (a, b) => select(s, selected_range(x, a, b)), (a, b) => { Object.assign(s, shown_range(x, a, b)); draw(); }, {lane: () => {}, choose});
 	return draw;
 }
 
@@ -178,7 +174,7 @@ async function compare_main(p, q, rows) {
 		lanes_table(q, sq, d.cq);
 		lanes_table(p, sp, d.cp);
 	};
-	const select = (s, from, to, is_whole) => { Object.assign(s, {from, to, is_whole}); update(); };
+	const select = (s, range) => { Object.assign(s, range); update(); };
 	const whole = () => { for (const [x, s] of [[p, sp], [q, sq]]) Object.assign(s, whole_of(x, s.event)); update(); };
 	const choose_event = (i) => { table = i; t = rows.tables[i]; sp.event = at(p, 1); sq.event = at(q, 0); update(); };
 	rows.tables.forEach((x, i) => $('event').append(new Option([...new Set(x.events.map((e) => clean(e.event || 'none')))].join(' and '), i)));
@@ -188,8 +184,7 @@ async function compare_main(p, q, rows) {
 	if (rows.tables.some((x) => x.events[0].event !== x.events[1].event)) notice(`Different events are compared: ${rows.tables.filter((x) => x.events[0].event !== x.events[1].event).map((x) => `${clean(x.events[0].event || 'none')} before, ${clean(x.events[1].event || 'none')} after`).join('; ')}.`, 'warning');
 	for (const x of [q, p]) {
 		if (!x.n) notice(clean(x.title) + ' has no samples.', 'warning');
-		if (x.cut) notice(clean(x.title) + ': ' + clean(x.cut), 'warning');
-		if (x.lost) notice(`${clean(x.title)}: ${many(x.lost)} samples or records were lost.`, 'warning');
+		recording_notices(x, clean(x.title) + ': ');
 	}
 	$('legend').append(...intervals_legend([q, p]));
 	$('whole').addEventListener('click', whole);

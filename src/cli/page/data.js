@@ -12,8 +12,8 @@ const el = (tag, props, ...children) => {
 };
 
 const LEVELS = [
-	{name: 'unknown', css: 'unknown', mark: ''}, {name: 'user', css: 'user', mark: ''}, {name: 'kernel', css: 'kernel', mark: ' [k]'},
-	{name: 'guest user', css: 'gu', mark: ' [gu]'}, {name: 'guest kernel', css: 'gk', mark: ' [gk]'}, {name: 'hypervisor', css: 'hyp', mark: ' [h]'}];
+	{name: 'unknown', css: 'unknown', letter: '!', mark: ''}, {name: 'user', css: 'user', letter: '.', mark: ''}, {name: 'kernel', css: 'kernel', letter: 'k', mark: ' [k]'},
+	{name: 'guest user', css: 'gu', letter: 'u', mark: ' [gu]'}, {name: 'guest kernel', css: 'gk', letter: 'g', mark: ' [gk]'}, {name: 'hypervisor', css: 'hyp', letter: 'H', mark: ' [h]'}];
 const RUNNING = 0, RUNNABLE = 1, SLEEPING = 2;
 const RECORDS = ['lost', 'name', 'exit', 'throttled', 'throttled', 'trace', 'trace lost'];
 const UNKNOWN = 0xffffffff;

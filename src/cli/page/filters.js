@@ -67,6 +67,22 @@ function without_filters() {
 
 const notice = (text, css) => $('notices').append(el('p', {className: 'notice ' + (css || ''), textContent: text, title: css === 'line' ? text : ''}));
 
+// What a recording lacks, and what of it the page does not show as it is.
+function recording_notices(p, before) {
+	const say = (text, css) => notice(before + text, css);
+	if (p.cut) say(clean(p.cut), 'warning');
+	if (p.lost) say(`${many(p.lost)} samples or records were lost: the kernel could not write them in time. The numbers are of those that remain.`, 'warning');
+	if (p.filtered_by_bpf) say(`${many(p.filtered_by_bpf)} samples were filtered by BPF while they were recorded.`);
+	if (p.resolution) say(`These are ${many(p.samples)} samples: those of one kind in ${duration(p.resolution)} are counted together, so the time resolution is ${duration(p.resolution)}. Sums are exact.`);
+	if (p.rare) say(`${samples(p.rare)} are of stacks and threads that are too rare for a place of their own on this page: they count in "(small)".`);
+	if (p.more_intervals) say(`${many(p.more_intervals)} short intervals are not shown: the timeline has the longest of what threads did.`);
+	if (p.more_calls) say(`${many(p.more_calls)} calls are not drawn: the timeline has the ${many(p.spans.call.to.length)} longest.`);
+	if (p.more_losses) say(`${many(p.more_losses)} more losses are not shown in the timeline.`);
+	if (p.more_pauses) say(`${many(p.more_pauses)} more times in which nothing was recorded are not shown.`);
+	if (p.small) say(`${many(p.small)} nodes of the call tree have less than 0.001\u2009% of the samples each: they are one child "(small)" of their caller.`);
+	if (p.n && !p.has_times) say('These samples have no times: there is no timeline.');
+}
+
 function draw_chips(p, s, on) {
 	const chips = [], chip = (text, off) => chips.push(el('span', {className: 'chip'}, el('span', {textContent: cut(text, 80)}), el('button', {textContent: '\u00d7', label: 'Remove: ' + cut(text, 80), onclick: off})));
 	if (!s.is_whole) chip(`${duration(s.from)} \u2013 ${duration(s.to)}`, on.whole);

@@ -145,6 +145,7 @@ function draw_calls(p, s, full, w, at, css) {
 	const calls = make_calls(p, s), box = of_timeline(p, 'calls');
 	box.hidden = !calls;
 	p.calls = calls;
+	calls_table(p, s, calls);
 	if (!calls) return;
 	const g = canvas(box, full, calls.depth * CALL + 4);
 	g.fillStyle = css('--dim');
@@ -159,14 +160,17 @@ function draw_calls(p, s, full, w, at, css) {
 		g.fillText(fit(g, p.name[f], x1 - x0 - 8), x0 + 4, y + CALL / 2);
 	}
 	box.setAttribute('aria-label', `${many(calls.slices.length)} calls of ${thread_name(p, calls.thread)} in the range that is shown`);
-	calls_table(p, s, calls);
 }
 
-// The longest of them, for those who do not see the picture.
+// The longest of them, for those who do not see the picture; none where there is none.
 function calls_table(p, s, calls) {
-	const key = [calls.thread, s.shown_from, s.shown_to].join();
+	const key = calls ? [calls.thread, s.shown_from, s.shown_to].join() : '';
 	if (p.calls_key === key) return;
 	p.calls_key = key;
+	if (!calls) {
+		of_timeline(p, 'calls-table').replaceChildren();
+		return;
+	}
 	const rows = calls.slices.slice().sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, 100)
 		.map((c) => [p.name[p.node_frame[c.node]], duration(c.from), duration(c.to - c.from), c.depth ? p.name[p.node_frame[p.node_parent[c.node]]] : 'nothing']);
 	unseen_table(of_timeline(p, 'calls-table'), `The longest calls of ${thread_name(p, calls.thread)} in the range that is shown`, ['Function', 'From', 'Duration', 'Called by'], rows);

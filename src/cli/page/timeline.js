@@ -184,6 +184,14 @@ function unseen_table(table, caption, heads, rows) {
 		el('tbody', {}, ...rows.map(([name, ...cells]) => el('tr', {}, el('th', {textContent: name, scope: 'row'}), ...cells.map((t) => el('td', {textContent: t}))))));
 }
 
+// Ranges within the recording's time: a selection, and what is in sight.
+function selected_range(p, a, b) {
+	a = Math.max(0, Math.min(a, p.end));
+	b = Math.max(a + 1, Math.min(b, p.end));
+	return {from: a, to: b, is_whole: a <= 0 && b >= p.end};
+}
+const shown_range = (p, a, b) => ({shown_from: Math.max(0, a), shown_to: Math.min(p.end, Math.max(b, Math.max(0, a) + 1000))});
+
 const lane_text = (p, lane, l, t, near) => (lane.thread === undefined ? lane.name : thread_text(p, lane.thread, t)) + pause_text(p, l, t, near) + ', ' + duration(t);
 
 // --- by hand: drag, wheel, keys. select(from, to), zoom(from, to) are the app's ---
