@@ -113,8 +113,7 @@ double ann_run_cycles(const struct ann_insn *n);
 double ann_run_ipc(const struct ann_insn *n);
 
 /** Add to executed, taken, mispredicted and cycles of each instruction. @p c: of its file, in
- * order;
- * @p is_linked: with linked addresses. @return false when memory is short. */
+ * order; @p is_linked: with linked addresses. @return false when memory is short. */
 bool annotation_add_flow(struct annotation *a, const struct code_counts *c, bool is_linked,
 			 enum ann_flow flow);
 
