@@ -47,6 +47,7 @@ static int parse(struct annotate *n, int argc, char **argv)
 		{0, "stdio-color", "WHEN", "always, never, auto (default: on a terminal)", CLI_STRING, &n->color},
 		{0, "color", NULL, "colours where output has some (default); --no-color: none, as with NO_COLOR in the environment for --tui",
 		 CLI_FLAG, &n->has_color},
+		{'q', "quiet", NULL, "no notes", CLI_FLAG, &n->is_quiet},
 		{0, "Source", NULL, NULL, CLI_SECTION},
 		{0, "source", NULL, "show lines of source (default); --no-source: instructions alone", CLI_FLAG, &n->has_source},
 		{0, "source-dir", "DIR", "look for source files below DIR first", CLI_STRING, &n->sources.dir},
@@ -80,6 +81,8 @@ static int parse(struct annotate *n, int argc, char **argv)
 
 	if (at < 0)
 		return -1 - at;
+	if (n->is_quiet)
+		cli_set_quiet();
 	if (at < argc)
 		n->counts.opts.symbol = argv[at++];
 	if (at < argc) {

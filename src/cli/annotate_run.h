@@ -27,7 +27,7 @@ struct annotate {
 	const char *color, *html; /* html: the file of the page */
 	uint64_t max_symbols;
 	size_t nr_written, nr_omitted;
-	bool is_json, is_stdio, is_tui, is_grouped, has_source, has_color;
+	bool is_json, is_stdio, is_tui, is_quiet, is_grouped, has_source, has_color;
 	bool is_damaged;
 };
 

@@ -249,6 +249,7 @@ def text_of(prog, path):
     check("\033" not in p.stdout, "no colours in a pipe")
     check("\033[31m" in annotate(path, "hot", "--stdio-color=always").stdout, "colours where asked for")
     check(prog.source + ":" in annotate(path, "hot", "-l").stdout, "-l names the file")
+    check("more functions" in annotate(path, "--max-symbols", "1").stderr and not annotate(path, "-q", "--max-symbols", "1").stderr, "-q: no notes")
     bare = annotate(path, "hot", "--no-source").stdout
     check("unsigned" not in bare and re.search(r"\| .*[0-9a-f]+: ", bare), "--no-source: instructions alone")
     check("Samples |" in annotate(path, "hot", "-n").stdout, "-n: numbers of samples")
