@@ -24,33 +24,46 @@ static bool is_jump(const struct insn *i)
 					!(i->flags & (INSN_LINK | INSN_RET | INSN_ERET)));
 }
 
+/** Where jumps come from: those of one place follow each other, and may be any number. */
+struct source {
+	uint64_t address, nr_run;
+	bool is_jump, is_conditional;
+};
+
+static void look_at(struct source *s, const struct dso *d, const struct code_outcomes *o,
+		    uint64_t address)
+{
+	struct insn i = {0};
+	uint64_t nr_taken;
+
+	*s = (struct source){.address = address};
+	s->is_jump = decode(d, address, &i) && is_jump(&i);
+	if (!s->is_jump)
+		return;
+	s->is_conditional = i.kind == INSN_COND;
+	s->nr_run = code_outcomes_at(o, address, &nr_taken);
+}
+
 bool code_jumps_walk(const struct counted_binary *b,
 		     bool (*take)(void *ctx, const struct code_jump *j), void *ctx)
 {
 	struct code_outcomes outcomes = {0};
+	struct source s = {.address = CODE_ELSEWHERE};
 	bool ok;
-	struct insn i = {0};
-	uint64_t at = CODE_ELSEWHERE;
-	uint64_t nr_taken;
-	bool is_known = false;
 
 	if (!b->dso || b->is_not_found)
 		return true;
 	ok = code_outcomes_make(&outcomes, &b->counts);
-	for (const struct code_count *e = b->counts.branches.data;
-	     ok && e < b->counts.branches.data + b->counts.branches.nr; e++) {
+	vec_for_each (&b->counts.branches, e) {
 		struct code_jump j = {e->a, e->b, e->nr, 0, false};
 
-		if (e->a == CODE_ELSEWHERE || e->b == CODE_ELSEWHERE)
+		if (!ok || e->a == CODE_ELSEWHERE || e->b == CODE_ELSEWHERE)
 			continue;
-		if (e->a != at)
-			is_known = decode(b->dso, e->a, &i);
-		at = e->a;
-		if (!is_known || !is_jump(&i))
-			continue;
-		j.is_conditional = i.kind == INSN_COND;
-		j.nr_run = code_outcomes_at(&outcomes, at, &nr_taken);
-		ok = take(ctx, &j);
+		if (e->a != s.address)
+			look_at(&s, b->dso, &outcomes, e->a);
+		j.nr_run = s.nr_run;
+		j.is_conditional = s.is_conditional;
+		ok = !s.is_jump || take(ctx, &j);
 	}
 	code_outcomes_done(&outcomes);
 	return ok;
