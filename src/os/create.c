@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { MODE = 0600, MAX_LINKS = 16, MAX_TRIES = 8 };
+enum { MODE = 0600, MAX_LINKS = 16, MAX_TRIES = 8, FD_PATH_BYTES = 32 };
 
 static int open_again(const char *path, int flags, mode_t mode)
 {
@@ -51,13 +51,18 @@ int os_create_unnamed(void)
 	return fd < 0 ? open_again("/tmp", O_TMPFILE | O_EXCL | O_RDWR, MODE) : fd;
 }
 
+static void path_of_fd(int fd, char ret[FD_PATH_BYTES])
+{
+	snprintf(ret, FD_PATH_BYTES, "/proc/self/fd/%d", fd);
+}
+
 /** The very object that was looked at, whatever has its name by now. A fifo opened for both would
  * never report that its reader has gone. */
 static int open_seen(int seen, const struct stat *st)
 {
-	char path[64];
+	char path[FD_PATH_BYTES];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", seen);
+	path_of_fd(seen, path);
 	return open_again(path, S_ISREG(st->st_mode) ? O_RDWR | O_TRUNC : O_WRONLY, 0);
 }
 
@@ -68,18 +73,26 @@ static size_t dir_bytes(const char *path)
 	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+/** The directory of @p path. @return false: its name is too long. */
+static bool dir_of(const char *path, char ret[PATH_MAX])
+{
+	size_t size = dir_bytes(path);
+
+	return (size_t)snprintf(ret, PATH_MAX, "%.*s", size ? (int)size : 1, size ? path : ".") <
+	       PATH_MAX;
+}
+
 /** What fs.protected_fifos asks of a fifo that is opened with O_CREAT. */
 static bool is_planted(const char *path, const struct stat *st)
 {
-	size_t size = dir_bytes(path);
 	char dir[PATH_MAX];
 	struct stat at;
 
 	if (!S_ISFIFO(st->st_mode) || st->st_uid == geteuid())
 		return false;
-	snprintf(dir, sizeof(dir), "%.*s", size ? (int)size : 1, size ? path : ".");
-	return stat(dir, &at) || (at.st_mode & S_ISVTX && at.st_mode & (S_IWOTH | S_IWGRP) &&
-				  at.st_uid != st->st_uid);
+	return !dir_of(path, dir) || stat(dir, &at) ||
+	       (at.st_mode & S_ISVTX && at.st_mode & (S_IWOTH | S_IWGRP) &&
+		at.st_uid != st->st_uid);
 }
 
 /** /proc/self/fd/1: what it leads to has no path. */
@@ -184,17 +197,26 @@ void os_create_undo(const char *path, const struct os_created *c)
 		rename(old, path);
 }
 
-static int make(const char *path, struct os_created *c)
+static int name_it(int fd, const char *path)
 {
-	int fd = -EEXIST, err = 0;
+	char from[FD_PATH_BYTES];
 
-	for (int i = 0; i < MAX_TRIES && !err && fd == -EEXIST; i++) {
-		fd = os_create_new(path);
-		if (fd == -EEXIST)
+	path_of_fd(fd, from);
+	return linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+/** A new file, or where it is not -1, the one without a name that @p nameless is. */
+static int make(const char *path, int nameless, struct os_created *c)
+{
+	int ret = -EEXIST, err = 0;
+
+	for (int i = 0; i < MAX_TRIES && !err && ret == -EEXIST; i++) {
+		ret = nameless < 0 ? os_create_new(path) : name_it(nameless, path);
+		if (ret == -EEXIST)
 			err = move_away(path, c);
 	}
-	c->is_new = fd >= 0;
-	return err ? err : fd;
+	c->is_new = ret >= 0;
+	return err ? err : ret;
 }
 
 int os_create(const char *path, struct os_created *ret)
@@ -204,23 +226,35 @@ int os_create(const char *path, struct os_created *ret)
 	*ret = (struct os_created){0};
 	if (fd != -ENOENT)
 		return fd;
-	fd = make(path, ret);
+	fd = make(path, -1, ret);
 	/* Another process put something there meanwhile: it stays. */
 	if (fd < 0 && fd != -EEXIST)
 		os_create_undo(path, ret);
 	return fd;
 }
 
-/** In the directory of @p path, to be named later. @return -errno: not every file system can. */
+/** Without /proc there is no way to name a file later. */
+static bool can_be_named(int fd)
+{
+	char path[FD_PATH_BYTES];
+
+	path_of_fd(fd, path);
+	return !access(path, F_OK);
+}
+
+/** In the directory of @p path, to be named later. @return -errno: not every system can. */
 static int open_nameless(const char *path)
 {
-	size_t size = dir_bytes(path);
 	char dir[PATH_MAX];
+	int fd;
 
-	if ((size_t)snprintf(dir, sizeof(dir), "%.*s", size ? (int)size : 1, size ? path : ".") >=
-	    sizeof(dir))
+	if (!dir_of(path, dir))
 		return -ENAMETOOLONG;
-	return open_again(dir, O_TMPFILE | O_RDWR, MODE);
+	fd = open_again(dir, O_TMPFILE | O_RDWR, MODE);
+	if (fd < 0 || can_be_named(fd))
+		return fd;
+	close(fd);
+	return -ENOTSUP;
 }
 
 int os_create_late(const char *path, struct os_created *ret)
@@ -239,17 +273,11 @@ int os_create_late(const char *path, struct os_created *ret)
 
 int os_create_name(int fd, const char *path, struct os_created *c)
 {
-	char from[64];
-	int err = -EEXIST;
+	int err = make(path, fd, c);
 
-	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
-	for (int i = 0; i < MAX_TRIES && err == -EEXIST; i++) {
-		err = linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
-		if (err == -EEXIST && move_away(path, c))
-			break;
-	}
 	c->is_nameless = false;
-	c->is_new = !err;
+	if (err == -EEXIST)
+		c->has_moved = false; /* another process put something there meanwhile: it stays */
 	return err;
 }
 

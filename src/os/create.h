@@ -28,13 +28,14 @@ int os_create(const char *path, struct os_created *ret);
 void os_create_undo(const char *path, const struct os_created *c);
 
 /**
- * The same for a result that is worth nothing until it is complete: the file has no name before
+ * os_create() for a result that is worth nothing until it is complete: the file has no name before
  * os_create_name() gives it one, and what stands at @p path stays until then, so that nothing
- * remains of it however the process ends. A file system that cannot do that gets os_create().
+ * remains of it however the process ends. Where that cannot be, without /proc or on some file
+ * systems, it is os_create().
  */
 int os_create_late(const char *path, struct os_created *ret);
 
-/** Once, with is_nameless. @return 0, or -errno: then os_create_undo(). */
+/** Once, with is_nameless. @return 0, or -errno as os_create(): then os_create_undo(). */
 int os_create_name(int fd, const char *path, struct os_created *c);
 
 /** os_create() where nothing may stand there: -EEXIST. */

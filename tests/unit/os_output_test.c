@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/output.h"
@@ -48,6 +49,12 @@ static void check_late(void)
 	CHECK_EQ(begin_late(&o), 0, "late: a new file");
 	CHECK_EQ(os_output_end(&o, path, 0), 0, "late: it is whole");
 	CHECK(is_there(path) && is_there(old), "late: what was there is moved away");
+	unlink(old);
+	mkdir(old, 0700);
+	CHECK_EQ(begin_late(&o), 0, "late: what was there cannot be moved away");
+	CHECK_EQ(os_output_end(&o, path, 0), -EISDIR, "late: the failure is that");
+	CHECK(is_there(path), "late: and it stays");
+	rmdir(old);
 	unlink(path);
 	CHECK_EQ(begin_late(&o), 0, "late: where nothing is");
 	CHECK(!is_there(path), "late: nor is it");
