@@ -20,6 +20,13 @@ static uint64_t *newest_of(struct ana_losses *x, uint32_t cpu, uint32_t tid)
 	return map_u64_get(&x->of_thread, tid);
 }
 
+/* Damaged recordings have late records. */
+static void advance(uint64_t *newest, uint64_t time)
+{
+	if (newest && *newest < time)
+		*newest = time;
+}
+
 bool ana_losses_sample(struct ana_losses *x, uint32_t cpu, uint32_t tid, uint64_t time)
 {
 	uint64_t *newest;
@@ -27,8 +34,7 @@ bool ana_losses_sample(struct ana_losses *x, uint32_t cpu, uint32_t tid, uint64_
 	if (time == UINT64_MAX)
 		return true;
 	newest = newest_of(x, cpu, tid);
-	if (newest)
-		*newest = time;
+	advance(newest, time);
 	return newest || x->of_thread.nr >= MAX_THREADS;
 }
 
@@ -43,8 +49,7 @@ static enum clew_err add(struct ana_losses *x, const struct perf_sample_id *id, 
 			     .tid = id->cpu < MAX_CPUS ? UINT32_MAX : id->tid,
 			     .nr = nr};
 
-	if (newest)
-		*newest = time;
+	advance(newest, time);
 	x->sums.nr++;
 	x->sums.nr_records = u64_sum(x->sums.nr_records, nr);
 	x->sums.ns = u64_sum(x->sums.ns, time - l.from.ns);

@@ -62,6 +62,13 @@ int main(void)
 	ana_losses_sample(&x, UINT32_MAX - 1, 9, 400);
 	lose(&x, PERF_RECORD_LOST, 4, UINT32_MAX - 1, 9, 410);
 	check_last(&x, 5, 400, 410, 4, "a CPU that no machine has");
+	ana_losses_sample(&x, 0, 1, 500);
+	ana_losses_sample(&x, 0, 1, 300);
+	lose(&x, PERF_RECORD_LOST, 6, 0, 1, 510);
+	check_last(&x, 6, 500, 510, 6, "a sample that comes late is not the newest");
+	lose(&x, PERF_RECORD_LOST, 6, 0, 1, 250);
+	lose(&x, PERF_RECORD_LOST, 8, 0, 1, 520);
+	check_last(&x, 8, 510, 520, 8, "nor is a loss");
 	ana_losses_done(&x);
 	return tap_done();
 }
