@@ -139,7 +139,7 @@ bool duck_is_there(void)
 	return load(&f);
 }
 
-/* The first cause alone, and its first line. */
+/* The first cause alone, and its first line. An error of the source has its own. */
 static bool fail(struct duck_rows *r, const char *why)
 {
 	if (why && !r->why->nr)
@@ -151,7 +151,7 @@ static bool query(struct duck_rows *r, const char *sql)
 {
 	struct duck_result result = {0};
 	bool ok = r->f.query(r->connection, sql, &result) == STATE_OK ||
-		  fail(r, r->f.result_error(&result));
+		  fail(r, r->err ? NULL : r->f.result_error(&result));
 
 	r->f.destroy_result(&result);
 	return ok;

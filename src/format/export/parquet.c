@@ -153,18 +153,20 @@ static enum clew_err next_row(void *ctx, struct duck_rows *r, bool *ret_has)
 {
 	struct export *x = ctx;
 	struct parquet *p = export_state(x);
-	enum clew_err err = CLEW_OK;
 
+	*ret_has = false;
 	if (p->at == p->end) {
-		const void *data = NULL;
+		const void *data;
 		size_t size;
+		enum clew_err err = export_spool_next(&p->spool, &p->reader, &data, &size);
 
-		err = export_spool_next(&p->spool, &p->reader, &data, &size);
+		if (err != CLEW_OK || !size)
+			return err;
 		p->at = data;
 		p->end = p->at + size / sizeof(*p->at);
 	}
-	*ret_has = err == CLEW_OK && p->at < p->end;
-	return *ret_has ? put_row(x, r, p->at++) : err;
+	*ret_has = true;
+	return put_row(x, r, p->at++);
 }
 
 static enum clew_err put_file(void *x, const void *data, size_t size)
