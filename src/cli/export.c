@@ -390,7 +390,7 @@ static int run(struct export_run *r)
 static int open_and_run(struct export_run *r)
 {
 	struct cli_jumps jumps = {0};
-	int status = r->opts.has_addresses ? cli_jumps_read(&jumps, r) : CLI_OK;
+	int status = cli_jumps_read(&jumps, r);
 
 	r->opts.jumps = &jumps.all;
 	if (status == CLI_OK)

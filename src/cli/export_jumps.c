@@ -47,7 +47,7 @@ int cli_jumps_read(struct cli_jumps *j, struct export_run *r)
 	bool ok = true;
 	int status;
 
-	if (!r->in.input.data && !r->in.is_snapshot)
+	if (!r->opts.has_addresses || r->opts.keys || (!r->in.input.data && !r->in.is_snapshot))
 		return CLI_OK;
 	status = code_profile_read(&p);
 	vec_for_each (&p.code.binaries, b)

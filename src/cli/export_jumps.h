@@ -13,8 +13,8 @@ struct cli_jumps {
 };
 
 /** Of the input's trace, else of its branch stacks: in a pass of its own, before others open the
- * input. None of what cannot be read twice, and of a trace that filters apply to. @return the exit
- * status; failures are reported. */
+ * input. None without addresses or with --by, of what cannot be read twice, and of a trace that
+ * filters apply to. @return the exit status; failures are reported. */
 int cli_jumps_read(struct cli_jumps *j, struct export_run *r);
 void cli_jumps_done(struct cli_jumps *j);
 
