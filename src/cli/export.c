@@ -218,7 +218,7 @@ static int parse(struct export_run *r, int argc, char **argv)
 		 CLI_STRING, &r->opts.event},
 		{0, "weight", "WHAT", "of a sample: its period (default), or samples: 1; pprof has both", CLI_STRING, &r->weight},
 		{0, "by", "KEYS", "also distinguish by pid, tid, cpu or cgroup (comma list)", CLI_STRING, &r->by},
-		{0, "instr", NULL, "callgrind: costs by instruction, not only by line", CLI_FLAG, &r->opts.has_addresses},
+		{0, "instr", NULL, "callgrind: costs by instruction, not only by line, and jumps", CLI_FLAG, &r->opts.has_addresses},
 		{0, "inline", NULL, "inlined functions are frames (default); --no-inline: they belong to their callers",
 		 CLI_CALL, &r->opts.no_inline, set_inline, true},
 		{0, "cut-frames", NULL, "without its outermost frames, a stack begins with [cut: REASON] (default); "
