@@ -53,6 +53,7 @@ static int run_export(struct tui_report *t, const struct export_format *f, const
 		return CLI_FAILED;
 	}
 	tui_report_set_input(t, &r.in);
+	r.in.opts.wants_who = t->in.args->in.opts.wants_who;
 	r.opts.picks = report_pick_takes;
 	r.opts.picks_ctx = pick;
 	r.format_name = f->name;

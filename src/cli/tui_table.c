@@ -97,10 +97,7 @@ void tui_row_name(const struct report_feed *f, const struct report_row *row, boo
 {
 	const struct report_sort *s = report_feed_sort(f);
 
-	if (!is_whole && report_sort_has(s, REPORT_SYM)) {
-		report_feed_row_text(f, row, REPORT_SYM, out);
-		return;
-	}
+	s = is_whole ? s : report_sort_name(s);
 	for (size_t i = 0; i < s->nr; i++) {
 		buf_str(out, i ? "  " : "");
 		report_feed_row_text(f, row, s->keys[i], out);

@@ -123,6 +123,13 @@ static bool is_kept(struct report_feed *f, const struct ana_event *e)
 	return !f->has_filter || ana_filter_keeps(&f->filter, e->sample, &t);
 }
 
+bool feed_shows(struct report_feed *f, const struct ana_event *e)
+{
+	bool is_hidden = f->opts.hide_unresolved && !(e->loc && e->loc->sym);
+
+	return !is_hidden && is_kept(f, e);
+}
+
 static enum clew_err weigh(struct report_feed *f, struct report_event *ev,
 			   const struct ana_event *e, uint32_t node)
 {

@@ -231,6 +231,8 @@ uint32_t feed_who_value(struct report_feed *f, const struct ana_event *e, enum r
 /* --- report_feed.c --- */
 /** Forget numbers of another epoch. */
 void feed_begin_batch(struct report_feed *f, const struct ana_batch *b);
+/** Has the sample a row, as far as opts choose samples? Rows may be hidden, too. */
+bool feed_shows(struct report_feed *f, const struct ana_event *e);
 
 /* --- feed_keys.c --- */
 /** @p b: NULL: of an event that is none. @return REPORT_NONE when memory is short. */

@@ -21,8 +21,11 @@ struct report_pick *report_pick_new(const struct report_feed_opts *opts,
 				    const struct report_want *wants, size_t nr)
 {
 	struct report_pick *p = mem_zalloc(sizeof(*p));
-	bool is_ok = p && report_feed_new(&p->f, opts, NULL) == CLEW_OK;
+	struct report_feed_opts own = *opts;
+	bool is_ok;
 
+	own.no_chains = true; /* callers need no numbers */
+	is_ok = p && report_feed_new(&p->f, &own, NULL) == CLEW_OK;
 	for (size_t i = 0; is_ok && i < nr; i++)
 		is_ok = vec_push(&p->wants, wants[i]);
 	if (is_ok)
@@ -53,23 +56,16 @@ static void put_text(struct report_pick *p, uint32_t key, uint32_t frame, enum r
 /* As a browser of rows filters them. */
 static void put_name(struct report_pick *p, uint32_t key, uint32_t frame)
 {
-	const struct report_sort *s = &p->f->opts.sort;
+	const struct report_sort *s = report_sort_name(&p->f->opts.sort);
 
-	if (report_sort_has(s, REPORT_SYM)) {
-		put_text(p, key, frame, REPORT_SYM);
-		return;
-	}
 	for (size_t i = 0; i < s->nr; i++) {
 		buf_str(&p->text, i ? "  " : "");
 		put_text(p, key, frame, s->keys[i]);
 	}
 }
 
-/* @p frame REPORT_NONE: the sample has no address. */
 static bool holds(struct report_pick *p, const struct report_want *w, uint32_t key, uint32_t frame)
 {
-	if (frame == REPORT_NONE && (w->kind != REPORT_WANT_KEY || report_key_is_frame(w->key)))
-		return false;
 	buf_clear(&p->text);
 	switch (w->kind) {
 	case REPORT_WANT_KEY:
@@ -94,7 +90,7 @@ static enum verdict judge(struct report_pick *p, uint32_t key, uint32_t frame)
 
 	if (known)
 		return (enum verdict) * known;
-	if (frame != REPORT_NONE && feed_is_hidden(&p->f->frames.all.data[frame], &p->f->opts))
+	if (feed_is_hidden(&p->f->frames.all.data[frame], &p->f->opts))
 		v = REFUSED;
 	vec_for_each (&p->wants, w)
 		v = v == TAKEN && !holds(p, w, key, frame) ? REFUSED : v;
@@ -105,12 +101,9 @@ static enum verdict judge(struct report_pick *p, uint32_t key, uint32_t frame)
 /* The innermost frame of the sampled address: an inlined one, if rows have these. */
 static bool frame_of(struct report_pick *p, const struct ana_event *e, uint32_t *ret)
 {
-	uint32_t node = REPORT_ROOT;
+	uint32_t node;
 
-	*ret = REPORT_NONE;
-	if (!e->loc)
-		return true;
-	if (feed_descend(p->f, e->loc, &node) != CLEW_OK)
+	if (feed_path(p->f, e, &node) != CLEW_OK)
 		return false;
 	*ret = p->f->tree.nodes.data[node].frame;
 	return true;
@@ -129,6 +122,8 @@ bool report_pick_takes(void *pick, const struct ana_batch *b, const struct ana_e
 				 feed_take_namespaces(p->f, e) != CLEW_OK;
 		return false;
 	}
+	if (!feed_shows(p->f, e))
+		return false;
 	key = feed_key(p->f, e, NULL);
 	if (key == REPORT_NONE || !frame_of(p, e, &frame)) {
 		p->has_failed = true;

@@ -88,6 +88,13 @@ bool report_sort_has(const struct report_sort *s, enum report_key k)
 	return false;
 }
 
+const struct report_sort *report_sort_name(const struct report_sort *s)
+{
+	static const struct report_sort of_functions = {{REPORT_SYM}, 1};
+
+	return report_sort_has(s, REPORT_SYM) ? &of_functions : s;
+}
+
 enum report_key report_sort_branch_key(const struct report_sort *s)
 {
 	for (size_t i = 0; i < s->nr; i++) {

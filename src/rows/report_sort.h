@@ -90,6 +90,8 @@ enum clew_err report_sort_parse(struct report_sort *ret, const char *text, const
 bool report_sort_is_perf_key(const char *word, size_t len);
 
 bool report_sort_has(const struct report_sort *s, enum report_key k);
+/** The keys that name a row where its name is searched: of functions that alone, or else all. */
+const struct report_sort *report_sort_name(const struct report_sort *s);
 
 /** The first key of branches, or REPORT_NR_KEYS. */
 enum report_key report_sort_branch_key(const struct report_sort *s);

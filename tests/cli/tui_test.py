@@ -41,6 +41,7 @@ if "ncurses, which was missing" in clew("report", "--tui")[2]:
 
 NAMES = [f"vfs_step_{i}" for i in range(3)] + [f"work_{i:02}" for i in range(40)] + ["parse_a_very_long_name_that_has_no_room_0123456789_end"]
 HOSTILE = b"evil\x1b]0;TITLE\x07\x1b[2J\r\xc2\x9b31m_end"
+GUEST_USER = 5  # PERF_RECORD_MISC_
 PLAIN = b"evil" + b"A" * (len(HOSTILE) - 8) + b"_end"
 source = "".join(f"int {n}(int x) {{ int s = 0; for (int i = 0; i < x; i++) s += {i} * i; return s; }}\n" for i, n in enumerate([*NAMES, PLAIN.decode()]))
 (work / "app.c").write_text(source + "int main(int n, char **v) { (void)v; return " + " + ".join(f"{n}(n)" for n in NAMES) + "; }\n")
@@ -432,6 +433,38 @@ with screen("-i files.data -d app") as s:
     s.wait("rows")
     written = export_collapsed(s)
     check(written and sum(int(x.split()[-1]) for x in written) == sum(range(100, 130, 3)), "x with -d", written)
+    s.keys("q")
+
+# --- x of samples without a symbol, without an address, and of a guest ---
+
+
+def nr_exported(s):
+    return sum(int(x.split()[-1]) for x in export_collapsed(s))
+
+
+place = pm.Event(pm.IDENTIFIER | pm.IP | pm.TID | pm.TIME | pm.CPU | pm.PERIOD)
+nowhere = pm.Event(pm.IDENTIFIER | pm.TID | pm.TIME | pm.CPU | pm.PERIOD)
+(work / "place.data").write_bytes(pm.perf_data(
+    [place], pm.comm(place, 7, b"app") + pm.mmap2(place, 7, 0x400000, 0x10000, str(work / "app").encode()) +
+    b"".join(place.sample(ADDRESS["work_00"]) for i in range(2)) + b"".join(place.sample(0x10) for i in range(3)), {12: pm.event_desc([place], [b"place"])}))
+(work / "nowhere.data").write_bytes(pm.perf_data(
+    [nowhere], pm.comm(nowhere, 7, b"app") + b"".join(nowhere.sample(0) for i in range(4)), {12: pm.event_desc([nowhere], [b"nowhere"])}))
+for options, nr in (("place.data", 5), ("place.data -d app", 2), ("place.data -U", 2), ("nowhere.data", 4)):
+    with screen(f"-i {options}") as s:
+        s.wait("rows")
+        check(nr_exported(s) == nr, f"x of {options}", s.seen)
+        s.keys("q")
+with screen("-i nowhere.data") as s:
+    s.wait("rows")
+    s.keys("d")
+    check(head(s, "dso: [unknown]") and nr_exported(s) == 4, "x in no file: samples without an address", s.seen)
+    s.keys("q")
+(work / "guest.data").write_bytes(pm.perf_data(
+    [place], pm.comm(place, 7, b"app") + place.sample(0x10) + b"".join(place.sample(0x10, misc=GUEST_USER) for i in range(2)), {12: pm.event_desc([place], [b"place"])}))
+with screen("-i guest.data -s machine,comm") as s:
+    s.wait("rows")
+    s.keys("/", *"guest", "Enter")
+    check(head(s, "filter: guest") and nr_exported(s) == 2, "x of a machine: what rows alone ask who ran for", s.seen)
     s.keys("q")
 
 # --- groups, control groups, wide characters ---
