@@ -337,8 +337,8 @@ int cmd_script(int argc, char **argv)
 
 	script_fields_init(&s.text.fields);
 	status = script_args_parse(&s, argc, argv);
-	if (status < 0)
-		return -1 - status;
+	if (status >= 0)
+		return status;
 	wish(&s);
 	status = refuse_disasm(&s);
 	if (status == CLI_OK)

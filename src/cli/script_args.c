@@ -204,27 +204,27 @@ int script_args_parse(struct script *s, int argc, char **argv)
 	int at = cli_parse(&command, argc, argv);
 
 	if (at < 0)
-		return at;
+		return -1 - at;
 	if (at < argc) {
 		cli_error("script takes no argument '%s'", argv[at]);
 		cli_hint("perf script's scripting languages are not supported");
-		return -1 - CLI_USAGE;
+		return CLI_USAGE;
 	}
 	if (choose_around_form(s))
-		return -1 - CLI_USAGE;
+		return CLI_USAGE;
 	if (s->is_json && s->is_stats) {
 		cli_error("--stats and --json exclude each other");
 		cli_hint("clew report --json has counts by the sort keys evidence and level");
-		return -1 - CLI_USAGE;
+		return CLI_USAGE;
 	}
 	if (s->is_json && s->has_columns) {
 		cli_error(
 			"--json and -F exclude each other: JSON has all fields, and who with -F +who");
-		return -1 - CLI_USAGE;
+		return CLI_USAGE;
 	}
 	if (s->text.is_reltime && s->text.is_deltatime) {
 		cli_error("--reltime and --deltatime exclude each other");
-		return -1 - CLI_USAGE;
+		return CLI_USAGE;
 	}
-	return 0;
+	return -1;
 }
