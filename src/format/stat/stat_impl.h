@@ -2,6 +2,8 @@
 #ifndef FORMAT_STAT_STAT_IMPL_H
 #define FORMAT_STAT_STAT_IMPL_H
 
+#include <math.h>
+
 #include "format/stat/stat_text.h"
 
 /** One event in one part. */
@@ -36,7 +38,7 @@ static inline int stat_decimals(const struct stat_row *r)
 {
 	double scale = r->event->scale;
 
-	return r->event->kind == COUNT_CLOCK || scale > (double)(uint64_t)scale ? 2 : 0;
+	return r->event->kind == COUNT_CLOCK || scale > floor(scale) ? 2 : 0;
 }
 
 /** Of the time it was enabled; 100 where it never was. */
