@@ -3,42 +3,18 @@
  */
 #include "record/count/count_default.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "record/plan/event_list.h"
-#include "unit/tap.h"
+#include "unit/test_dir.h"
 
 #define CPU "bus/event_source/devices/cpu/"
 
-static char root[64] = "/tmp/clew-count-default-XXXXXX";
-
-static void put(const char *path, const char *text)
-{
-	char full[512];
-	FILE *f;
-
-	snprintf(full, sizeof(full), "%s/%s", root, path);
-	for (char *s = full + strlen(root) + 1; (s = strchr(s, '/')); *s++ = '/') {
-		*s = '\0';
-		mkdir(full, 0777);
-	}
-	f = fopen(full, "w");
-	if (f) {
-		fputs(text, f);
-		fclose(f);
-	}
-}
-
 static void check(bool is_wide, unsigned int detail, const char *want, size_t nr, const char *what)
 {
-	struct rec_event_list l = {.sysfs = root};
+	struct rec_event_list l = {.sysfs = test_dir};
 	struct rec_error error = {0};
 	struct buf text = {0};
 
-	count_default_events(root, is_wide, detail, &text);
+	count_default_events(test_dir, is_wide, detail, &text);
 	CHECK_STR(buf_cstr(&text), want, "%s", what);
 	CHECK(rec_events_parse(&l, buf_cstr(&text), &error) == CLEW_OK && l.events.nr == nr,
 	      "%s: %zu events %s", what, l.events.nr, error.text);
@@ -56,24 +32,23 @@ int main(void)
 {
 	static const char *const names[] = {"topdown-retiring", "topdown-bad-spec",
 					    "topdown-fe-bound", "topdown-be-bound"};
-	char command[96], path[128];
+	char path[128];
 
-	if (!mkdtemp(root))
-		return 1;
+	test_dir_make("count-default");
 	check(false, 0, "task-clock" BASE, 8, "a machine without counters");
 	check(true, 1, "cpu-clock" BASE CACHES, 12, "of CPUs, with -d");
-	put(CPU "type", "4\n");
-	put(CPU "format/event", "config:0-7\n");
-	put(CPU "format/umask", "config:8-15\n");
-	put(CPU "events/stalled-cycles-frontend", "event=0xa9\n");
-	put(CPU "events/stalled-cycles-backend", "event=0xaa\n");
+	test_dir_put(CPU "type", "4\n");
+	test_dir_put(CPU "format/event", "config:0-7\n");
+	test_dir_put(CPU "format/umask", "config:8-15\n");
+	test_dir_put(CPU "events/stalled-cycles-frontend", "event=0xa9\n");
+	test_dir_put(CPU "events/stalled-cycles-backend", "event=0xaa\n");
 	check(false, 0, "task-clock" BASE STALLS, 10, "a core that counts stalls");
-	put(CPU "events/slots", "event=0x00,umask=0x4\n");
+	test_dir_put(CPU "events/slots", "event=0x00,umask=0x4\n");
 	for (size_t i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), CPU "events/%s", names[i]);
-		put(path, "event=0x00,umask=0x80\n");
+		test_dir_put(path, "event=0x00,umask=0x80\n");
 	}
 	check(false, 0, "task-clock" BASE STALLS TOPDOWN, 15, "and slots");
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	return system(command) ? 1 : tap_done();
+	test_dir_remove();
+	return tap_done();
 }

@@ -2,112 +2,93 @@
 /* PMU events and tracepoints of a machine made of files: hybrid x86 cores, several uncore boxes,
  * Intel PT, and a tracefs with three events. */
 #include <math.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "os/perf/pmu.h"
 #include "record/plan/event_list.h"
-#include "unit/tap.h"
+#include "unit/test_dir.h"
 
-static char root[64] = "/tmp/clew-event-pmu-XXXXXX", tracefs[80];
-
-/* Write @text to root/@path, with the directories it needs. */
-static void put(const char *path, const char *text)
-{
-	char full[512];
-	FILE *f;
-
-	snprintf(full, sizeof(full), "%s/%s", root, path);
-	for (char *s = full + strlen(root) + 1; (s = strchr(s, '/')); *s++ = '/') {
-		*s = '\0';
-		mkdir(full, 0777);
-	}
-	f = fopen(full, "w");
-	if (f) {
-		fputs(text, f);
-		fclose(f);
-	}
-}
+static char tracefs[80];
 
 #define PMU "bus/event_source/devices/"
 
 static void build(void)
 {
-	put(PMU "cpu_core/type", "4\n");
-	put(PMU "cpu_core/cpus", "0-7\n");
-	put(PMU "cpu_core/format/event", "config:0-7\n");
-	put(PMU "cpu_core/format/umask", "config:8-15\n");
-	put(PMU "cpu_core/format/inv", "config:23\n");
-	put(PMU "cpu_core/format/ldlat", "config1:0-15\n");
-	put(PMU "cpu_core/format/offcore_rsp", "config1:0-63\n");
-	put(PMU "cpu_core/format/broken", "confg:0-7\n");
-	put(PMU "cpu_core/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
-	put(PMU "cpu_core/events/cpu-cycles", "event=0x3c\n");
-	put(PMU "cpu_core/events/slots.unit", "x\n");
-	put(PMU "cpu_atom/type", "10\n");
-	put(PMU "cpu_atom/cpus", "8-15\n");
-	put(PMU "cpu_atom/format/event", "config:0-7\n");
-	put(PMU "cpu_atom/events/cpu-cycles", "event=0x3c\n");
-	put(PMU "uncore_imc_0/type", "20\n");
-	put(PMU "uncore_imc_0/cpumask", "0\n");
-	put(PMU "uncore_imc_0/format/event", "config:0-7,32-39\n");
-	put(PMU "uncore_imc_0/format/split", "config2:4-7,0-3\n");
-	put(PMU "uncore_imc_0/events/clockticks", "event=0x0104\n");
-	put(PMU "uncore_imc_0/events/cas_read", "event=4\n");
-	put(PMU "uncore_imc_0/events/cas_read.scale", "6.103515625e-5\n");
-	put(PMU "uncore_imc_0/events/cas_read.unit", "MiB\n");
-	put(PMU "uncore_imc_1/type", "21\n");
-	put(PMU "uncore_imc_1/cpumask", "0\n");
-	put(PMU "uncore_imc_1/format/event", "config:0-7,32-39\n");
-	put(PMU "uncore_imc_1/events/clockticks", "event=0x0104\n");
-	put(PMU "intel_pt/type", "8\n");
-	put(PMU "intel_pt/format/tsc", "config:10\n");
-	put(PMU "intel_pt/format/psb_period", "config:24-27\n");
-	put(PMU "intel_pt/format/pt", "config:0\n");
-	put(PMU "intel_pt/format/branch", "config:13\n");
-	put(PMU "intel_pt/format/mtc", "config:9\n");
-	put(PMU "intel_pt/format/mtc_period", "config:14-17\n");
-	put(PMU "intel_pt/format/ptw", "config:12\n");
-	put(PMU "intel_pt/format/cyc_thresh", "config:19-22\n");
-	put(PMU "intel_pt/caps/ptwrite", "0\n");
-	put(PMU "intel_pt/caps/mtc", "1\n");
-	put(PMU "intel_pt/caps/mtc_periods", "249\n"); /* 0, 3, 6, 9 */
-	put(PMU "intel_pt/caps/psb_cyc", "1\n");
-	put(PMU "intel_pt/caps/psb_periods", "33\n"); /* 0, 1, 4, 5 */
-	put(PMU "intel_pt/nr_addr_filters", "2\n");
-	put(PMU "arm_spe_0/type", "11\n");
-	put(PMU "arm_spe_0/cpumask", "0-3\n");
-	put(PMU "arm_spe_0/format/ts_enable", "config:0\n");
-	put(PMU "arm_spe_0/format/load_filter", "config:33\n");
-	put(PMU "arm_spe_0/caps/min_interval", "256\n");
-	put(PMU "cs_etm/type", "9\n");
-	put(PMU "cs_etm/sinks/tmc_etr0", "0x2c7ab1d\n");
-	put(PMU "cs_etm/format/contextid", "config:14\n");
-	put(PMU "cs_etm/format/contextid1", "config:14\n");
-	put(PMU "cs_etm/format/contextid2", "config:15\n");
-	put(PMU "cs_etm/format/timestamp", "config:28\n");
-	put(PMU "cs_etm/cpu0/trcidr/trcidr0", "0x28000ea1\n");
-	put(PMU "cs_etm/cpu0/trcidr/trcidr2", "0x20001088\n");
-	put(PMU "cs_etm/cpu1/trcidr/trcidr0", "0x28000ea1\n");
-	put(PMU "cs_etm/cpu1/trcidr/trcidr2", "0x00001088\n"); /* VMIDOPT 0 */
-	put(PMU "kprobe/type", "6\n");
-	put(PMU "kprobe/format/retprobe", "config:0\n");
-	put(PMU "notype/format/x", "config:0\n");
-	put("tracing/events/sched/sched_switch/id", "314\n");
-	put("tracing/events/sched/sched_switch/format",
-	    "name: sched_switch\nID: 314\nformat:\n"
-	    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-	    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-	    "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-	    "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
-	    "\tfield:__data_loc char[] name;\toffset:28;\tsize:4;\tsigned:0;\n\n"
-	    "print fmt: \"x\"\n");
-	put("tracing/events/sched/sched_wakeup/id", "315\n");
-	put("tracing/events/sched/sched_wakeup/format",
-	    "name: sched_wakeup\nformat:\n\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n");
-	put("tracing/events/ftrace/function/format", "no id: ftrace's own\n");
-	put("tracing/events/sched/enable", "0\n");
-	snprintf(tracefs, sizeof(tracefs), "%s/tracing", root);
+	test_dir_put(PMU "cpu_core/type", "4\n");
+	test_dir_put(PMU "cpu_core/cpus", "0-7\n");
+	test_dir_put(PMU "cpu_core/format/event", "config:0-7\n");
+	test_dir_put(PMU "cpu_core/format/umask", "config:8-15\n");
+	test_dir_put(PMU "cpu_core/format/inv", "config:23\n");
+	test_dir_put(PMU "cpu_core/format/ldlat", "config1:0-15\n");
+	test_dir_put(PMU "cpu_core/format/offcore_rsp", "config1:0-63\n");
+	test_dir_put(PMU "cpu_core/format/broken", "confg:0-7\n");
+	test_dir_put(PMU "cpu_core/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
+	test_dir_put(PMU "cpu_core/events/cpu-cycles", "event=0x3c\n");
+	test_dir_put(PMU "cpu_core/events/slots.unit", "x\n");
+	test_dir_put(PMU "cpu_atom/type", "10\n");
+	test_dir_put(PMU "cpu_atom/cpus", "8-15\n");
+	test_dir_put(PMU "cpu_atom/format/event", "config:0-7\n");
+	test_dir_put(PMU "cpu_atom/events/cpu-cycles", "event=0x3c\n");
+	test_dir_put(PMU "uncore_imc_0/type", "20\n");
+	test_dir_put(PMU "uncore_imc_0/cpumask", "0\n");
+	test_dir_put(PMU "uncore_imc_0/format/event", "config:0-7,32-39\n");
+	test_dir_put(PMU "uncore_imc_0/format/split", "config2:4-7,0-3\n");
+	test_dir_put(PMU "uncore_imc_0/events/clockticks", "event=0x0104\n");
+	test_dir_put(PMU "uncore_imc_0/events/cas_read", "event=4\n");
+	test_dir_put(PMU "uncore_imc_0/events/cas_read.scale", "6.103515625e-5\n");
+	test_dir_put(PMU "uncore_imc_0/events/cas_read.unit", "MiB\n");
+	test_dir_put(PMU "uncore_imc_1/type", "21\n");
+	test_dir_put(PMU "uncore_imc_1/cpumask", "0\n");
+	test_dir_put(PMU "uncore_imc_1/format/event", "config:0-7,32-39\n");
+	test_dir_put(PMU "uncore_imc_1/events/clockticks", "event=0x0104\n");
+	test_dir_put(PMU "intel_pt/type", "8\n");
+	test_dir_put(PMU "intel_pt/format/tsc", "config:10\n");
+	test_dir_put(PMU "intel_pt/format/psb_period", "config:24-27\n");
+	test_dir_put(PMU "intel_pt/format/pt", "config:0\n");
+	test_dir_put(PMU "intel_pt/format/branch", "config:13\n");
+	test_dir_put(PMU "intel_pt/format/mtc", "config:9\n");
+	test_dir_put(PMU "intel_pt/format/mtc_period", "config:14-17\n");
+	test_dir_put(PMU "intel_pt/format/ptw", "config:12\n");
+	test_dir_put(PMU "intel_pt/format/cyc_thresh", "config:19-22\n");
+	test_dir_put(PMU "intel_pt/caps/ptwrite", "0\n");
+	test_dir_put(PMU "intel_pt/caps/mtc", "1\n");
+	test_dir_put(PMU "intel_pt/caps/mtc_periods", "249\n"); /* 0, 3, 6, 9 */
+	test_dir_put(PMU "intel_pt/caps/psb_cyc", "1\n");
+	test_dir_put(PMU "intel_pt/caps/psb_periods", "33\n"); /* 0, 1, 4, 5 */
+	test_dir_put(PMU "intel_pt/nr_addr_filters", "2\n");
+	test_dir_put(PMU "arm_spe_0/type", "11\n");
+	test_dir_put(PMU "arm_spe_0/cpumask", "0-3\n");
+	test_dir_put(PMU "arm_spe_0/format/ts_enable", "config:0\n");
+	test_dir_put(PMU "arm_spe_0/format/load_filter", "config:33\n");
+	test_dir_put(PMU "arm_spe_0/caps/min_interval", "256\n");
+	test_dir_put(PMU "cs_etm/type", "9\n");
+	test_dir_put(PMU "cs_etm/sinks/tmc_etr0", "0x2c7ab1d\n");
+	test_dir_put(PMU "cs_etm/format/contextid", "config:14\n");
+	test_dir_put(PMU "cs_etm/format/contextid1", "config:14\n");
+	test_dir_put(PMU "cs_etm/format/contextid2", "config:15\n");
+	test_dir_put(PMU "cs_etm/format/timestamp", "config:28\n");
+	test_dir_put(PMU "cs_etm/cpu0/trcidr/trcidr0", "0x28000ea1\n");
+	test_dir_put(PMU "cs_etm/cpu0/trcidr/trcidr2", "0x20001088\n");
+	test_dir_put(PMU "cs_etm/cpu1/trcidr/trcidr0", "0x28000ea1\n");
+	test_dir_put(PMU "cs_etm/cpu1/trcidr/trcidr2", "0x00001088\n"); /* VMIDOPT 0 */
+	test_dir_put(PMU "kprobe/type", "6\n");
+	test_dir_put(PMU "kprobe/format/retprobe", "config:0\n");
+	test_dir_put(PMU "notype/format/x", "config:0\n");
+	test_dir_put("tracing/events/sched/sched_switch/id", "314\n");
+	test_dir_put("tracing/events/sched/sched_switch/format",
+		     "name: sched_switch\nID: 314\nformat:\n"
+		     "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		     "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+		     "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+		     "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+		     "\tfield:__data_loc char[] name;\toffset:28;\tsize:4;\tsigned:0;\n\n"
+		     "print fmt: \"x\"\n");
+	test_dir_put("tracing/events/sched/sched_wakeup/id", "315\n");
+	test_dir_put(
+		"tracing/events/sched/sched_wakeup/format",
+		"name: sched_wakeup\nformat:\n\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n");
+	test_dir_put("tracing/events/ftrace/function/format", "no id: ftrace's own\n");
+	test_dir_put("tracing/events/sched/enable", "0\n");
+	snprintf(tracefs, sizeof(tracefs), "%s/tracing", test_dir);
 }
 
 /* pt, mtc, branch, mtc_period=3 */
@@ -118,7 +99,7 @@ static void build(void)
 
 static struct rec_event_list list(void)
 {
-	return (struct rec_event_list){.sysfs = root, .tracefs = tracefs};
+	return (struct rec_event_list){.sysfs = test_dir, .tracefs = tracefs};
 }
 
 /* clang-format off */
@@ -362,10 +343,7 @@ static void check_aux_groups(void)
 
 int main(void)
 {
-	char command[96];
-
-	if (!mkdtemp(root))
-		SKIP_ALL("no directory for test files");
+	test_dir_make("event-pmu");
 	build();
 	check_rows();
 	check_bads();
@@ -373,6 +351,6 @@ int main(void)
 	check_formats();
 	check_filters();
 	check_aux_groups();
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	return system(command) ? 1 : tap_done();
+	test_dir_remove();
+	return tap_done();
 }
