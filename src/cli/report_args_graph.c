@@ -9,48 +9,110 @@
 
 enum { MAX_WORD = 64 };
 
+static void set_tree(struct report_args *a, bool is_relative)
+{
+	a->text.style = REPORT_GRAPH_TREE;
+	a->table.graph.is_relative = a->text.is_relative = is_relative;
+}
+
+static void set_order(struct report_args *a, bool is_callee)
+{
+	a->has_order = true;
+	a->table.graph.is_callee = is_callee;
+}
+
+enum graph_word {
+	NONE,
+	FLAT,
+	FOLDED,
+	GRAPH,
+	FRACTAL,
+	CALLER,
+	CALLEE,
+	FUNCTION,
+	ADDRESS,
+	PERIOD,
+	PERCENT,
+	NR_WORDS
+};
+
+static const char *const graph_words[] = {
+	[NONE] = "none",       [FLAT] = "flat",     [FOLDED] = "folded",   [GRAPH] = "graph",
+	[FRACTAL] = "fractal", [CALLER] = "caller", [CALLEE] = "callee",   [FUNCTION] = "function",
+	[ADDRESS] = "address", [PERIOD] = "period", [PERCENT] = "percent",
+};
+
+static enum graph_word find_word(const char *text)
+{
+	enum graph_word w = NONE;
+
+	while (w < NR_WORDS && strcmp(text, graph_words[w]) != 0)
+		w++;
+	return w;
+}
+
+static void take_word(struct report_args *a, enum graph_word w)
+{
+	switch (w) {
+	case NONE:
+		a->text.style = REPORT_GRAPH_NONE;
+		break;
+	case FLAT:
+		a->text.style = REPORT_GRAPH_FLAT;
+		break;
+	case FOLDED:
+		a->text.style = REPORT_GRAPH_FOLDED;
+		break;
+	case GRAPH:
+	case FRACTAL:
+		set_tree(a, w == FRACTAL);
+		break;
+	case CALLER:
+	case CALLEE:
+		set_order(a, w == CALLEE);
+		break;
+	case ADDRESS:
+		a->feed.by_address = true;
+		break;
+	case PERIOD:
+	case PERCENT:
+		a->text.has_periods = w == PERIOD;
+		break;
+	case FUNCTION: /* the default */
+	case NR_WORDS:
+		break;
+	}
+}
+
+/* The first number is a share, all others are branches. */
+static void take_number(struct report_args *a, double number, unsigned int *nr_numbers)
+{
+	a->has_limit = true;
+	if ((*nr_numbers)++ == 0)
+		a->table.graph.min_share = number / 100;
+	else
+		a->table.graph.max_leaves = number < UINT32_MAX ? (uint32_t)number : 0;
+}
+
 /* One comma-separated word of -g. */
 static bool set_graph_word(struct report_args *a, const char *word, size_t len,
 			   unsigned int *nr_numbers)
 {
 	char text[MAX_WORD], *end;
+	enum graph_word w;
 	double number;
 
 	if (!len || len >= sizeof(text))
 		return !len;
 	memcpy(text, word, len);
 	text[len] = '\0';
-	if (!strcmp(text, "none"))
-		a->text.style = REPORT_GRAPH_NONE;
-	else if (!strcmp(text, "graph") || !strcmp(text, "fractal"))
-		a->text.style = REPORT_GRAPH_TREE;
-	else if (!strcmp(text, "flat"))
-		a->text.style = REPORT_GRAPH_FLAT;
-	else if (!strcmp(text, "folded"))
-		a->text.style = REPORT_GRAPH_FOLDED;
-	if (!strcmp(text, "graph") || !strcmp(text, "fractal"))
-		a->table.graph.is_relative = a->text.is_relative = text[0] == 'f';
-	if (!strcmp(text, "caller") || !strcmp(text, "callee")) {
-		a->has_order = true;
-		a->table.graph.is_callee = !strcmp(text, "callee");
-	} else if (!strcmp(text, "address")) {
-		a->feed.by_address = true;
-	} else if (!strcmp(text, "period") || !strcmp(text, "percent")) {
-		a->text.has_periods = !strcmp(text, "period");
-	}
+	w = find_word(text);
+	take_word(a, w);
 	number = strtod(text, &end);
-	if (end != text && !*end && number >= 0) {
-		a->has_limit = true;
-		if ((*nr_numbers)++ == 0)
-			a->table.graph.min_share = number / 100;
-		else
-			a->table.graph.max_leaves = number < UINT32_MAX ? (uint32_t)number : 0;
-		return true;
-	}
-	return !strcmp(text, "none") || !strcmp(text, "graph") || !strcmp(text, "fractal") ||
-	       !strcmp(text, "flat") || !strcmp(text, "folded") || !strcmp(text, "caller") ||
-	       !strcmp(text, "callee") || !strcmp(text, "function") || !strcmp(text, "address") ||
-	       !strcmp(text, "period") || !strcmp(text, "percent");
+	if (end == text || *end || !(number >= 0))
+		return w != NR_WORDS;
+	take_number(a, number, nr_numbers);
+	return true;
 }
 
 int report_args_set_graph(void *to, const char *arg, bool is_negated)
