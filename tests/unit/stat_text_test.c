@@ -244,6 +244,9 @@ static void test_units(struct buf *out)
 	CHECK(!strncmp(rows(out, &json_style, &c),
 		       "{\"counter-value\" : \"1234.500000\", \"unit\" : \"Joules\", ", 53),
 	      "JSON");
+	c.events[1].scale = 1e30;
+	CHECK(strstr(rows(out, &comma_style, &c), "\n8,,topdown-total-slots,"),
+	      "none of a scale that no integer holds");
 	counts_done(&c);
 }
 
