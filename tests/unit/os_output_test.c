@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,6 +64,22 @@ static void check_late(void)
 	CHECK(is_there(path), "late: the file is there");
 }
 
+/* It is /proc that names one later. */
+static void check_no_proc(void)
+{
+	struct os_output o;
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", "/proc", "tmpfs", 0, NULL)) {
+		SKIP("not allowed to take /proc away");
+		return;
+	}
+	CHECK_EQ(begin_late(&o), 0, "without /proc: a new file");
+	CHECK(!o.created.is_nameless && is_there(path), "without /proc: at its path");
+	CHECK_EQ(os_output_end(&o, path, 0), 0, "without /proc: it is whole");
+	umount("/proc");
+}
+
 int main(void)
 {
 	char folder[] = "/tmp/os_output_test.XXXXXX";
@@ -89,6 +107,7 @@ int main(void)
 	os_output_discard(&o, path);
 	CHECK(is_there(path) && !is_there(old), "and stands there again");
 	check_late();
+	check_no_proc();
 	unlink(path);
 	unlink(old);
 	rmdir(folder);
