@@ -564,7 +564,9 @@ static void keep_answer(const struct asked *a, struct who_ask_state *s,
 		return;
 	s->since = a->place.first;
 	s->last = a->place.order;
-	s->until = a->place.at ? a->place.to : UINT64_MAX;
+	s->until = a->place.at               ? a->place.to
+		 : a->place.cpu && s->is_set ? s->from /* of the CPU's first run */
+					     : UINT64_MAX;
 	if (clew_perf_ns_is_known(a->until)) {
 		uint64_t until = who_order_of_ns(a->w, a->until);
 
