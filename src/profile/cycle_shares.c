@@ -98,10 +98,8 @@ static bool take_block(struct cycle_shares *c, const struct flow_batch *b, uint3
 		begin(c, false);
 		return true;
 	}
-	while (c->shares.nr <= at) {
-		if (!vec_push(&c->shares, (struct cycle_share){.nr = 0}))
-			return false;
-	}
+	if (!vec_reach(&c->shares, at + 1u))
+		return false;
 	c->shares.data[at].block = b->blocks[at];
 	c->nr_insns += b->blocks[at].nr_insns;
 	return vec_push(&c->blocks, at);

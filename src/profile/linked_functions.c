@@ -42,12 +42,8 @@ static uint32_t next_number(struct numbers *n, const char *name)
 {
 	uint32_t at = intern_str(&n->names, name);
 
-	if (at == INTERN_FAILED)
+	if (at == INTERN_FAILED || !vec_reach(&n->nr, at + 1u))
 		return 0;
-	while (n->nr.nr <= at) {
-		if (!vec_push(&n->nr, 0))
-			return 0;
-	}
 	return ++n->nr.data[at];
 }
 

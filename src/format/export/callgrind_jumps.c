@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/u64.h"
 #include "format/export/callgrind.h"
 #include "image/dso_source.h"
@@ -87,20 +88,12 @@ static int compare_to_jump(const struct span *s, const struct export_jump *j, ui
 static const struct span *span_at(const struct spans *s, const struct export_jump *j,
 				  uint64_t address)
 {
-	size_t low = 0, high = s->nr;
+	size_t after = search_first(s->nr, i, compare_to_jump(&s->data[i], j, address) > 0);
+	const struct span *last = after ? &s->data[after - 1] : NULL;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (compare_to_jump(&s->data[mid], j, address) <= 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || compare_to_jump(&s->data[low - 1], j, s->data[low - 1].start) ||
-	    address >= s->data[low - 1].end)
+	if (!last || compare_to_jump(last, j, last->start) || address >= last->end)
 		return NULL;
-	return &s->data[low - 1];
+	return last;
 }
 
 /* The innermost frame at @p address. @p ret: EXPORT_NONE: no function with samples is there. */
