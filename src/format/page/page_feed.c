@@ -137,6 +137,22 @@ size_t page_rows_read(struct page_feed *p, uint64_t from)
 	return p->os_errno ? 0 : nr;
 }
 
+enum clew_err page_rows_each(struct page_feed *p,
+			     enum clew_err (*take)(void *ctx, const struct page_row *r), void *ctx)
+{
+	enum clew_err err = CLEW_OK;
+	size_t n;
+
+	for (uint64_t at = 0; at < p->nr && err == CLEW_OK; at += n) {
+		n = page_rows_read(p, at);
+		if (!n)
+			return CLEW_OS;
+		for (size_t i = 0; i < n && err == CLEW_OK; i++)
+			err = take(ctx, &p->rows[i]);
+	}
+	return err;
+}
+
 static void note_range(struct page_feed *p, const struct page_row *r, bool is_first)
 {
 	if (is_first)
@@ -166,28 +182,34 @@ static void note_gap(struct page_feed *p, uint64_t ns)
 		p->max_dt = ns;
 }
 
+struct measuring {
+	struct page_feed *page;
+	uint64_t last; /* time */
+	bool has_first;
+};
+
+static enum clew_err measure(void *ctx, const struct page_row *r)
+{
+	struct measuring *m = ctx;
+
+	note_range(m->page, r, !m->has_first);
+	m->has_first = true;
+	if (r->time <= m->last)
+		return CLEW_OK; /* what has no time is before the first, at 0 */
+	note_gap(m->page, r->time - m->last);
+	m->last = r->time;
+	return CLEW_OK;
+}
+
 enum clew_err page_rows_measure(struct page_feed *p)
 {
-	uint64_t last = p->first;
-	size_t n;
+	struct measuring m = {.page = p, .last = p->first};
 
 	p->differs_cpu = p->differs_cgroup = p->differs_event = p->differs_thread = false;
 	p->max_weight = p->nr_without_cpu = p->max_cpu = p->max_nr = 0;
 	p->min_weight = UINT64_MAX;
 	p->nr_wide = p->max_dt = 0;
-	for (uint64_t at = 0; at < p->nr; at += n) {
-		n = page_rows_read(p, at);
-		if (!n)
-			return CLEW_OS;
-		for (size_t i = 0; i < n; i++) {
-			note_range(p, &p->rows[i], at + i == 0);
-			if (p->rows[i].time <= last)
-				continue; /* what has no time is before the first, at 0 */
-			note_gap(p, p->rows[i].time - last);
-			last = p->rows[i].time;
-		}
-	}
-	return CLEW_OK;
+	return page_rows_each(p, measure, &m);
 }
 
 enum clew_err page_feed_sample(void *page, const struct ana_event *e, uint32_t node)

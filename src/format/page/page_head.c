@@ -93,22 +93,38 @@ static void put_records(struct json_put *j, const struct page_feed *p)
 	json_put_u64(j, "more_records", p->nr_more_records);
 }
 
-/* As far as they are between the first sample and the last. */
+/* Of an interval, what lies between the first sample and the last; none: from > to. */
+struct shown {
+	uint64_t from, to;
+};
+
+static struct shown shown_of(const struct page_feed *p, struct clew_perf_ns from,
+			     struct clew_perf_ns to)
+{
+	return (struct shown){from.ns > p->first ? from.ns : p->first,
+			      to.ns < p->last ? to.ns : p->last};
+}
+
+static void open_interval(struct json_put *j, const struct page_feed *p, const struct shown *s,
+			  uint32_t cpu, uint32_t tid)
+{
+	json_open(j, '[');
+	json_u64(j, s->from - p->first);
+	json_u64(j, s->to - p->first);
+	json_id(j, cpu);
+	json_id(j, tid);
+}
+
 static void put_pauses(struct json_put *j, const struct page_feed *p)
 {
 	json_key(j, "pauses");
 	json_open(j, '[');
 	vec_for_each (&p->pauses, x) {
-		uint64_t from = x->from.ns > p->first ? x->from.ns : p->first;
-		uint64_t to = x->to.ns < p->last ? x->to.ns : p->last;
+		const struct shown s = shown_of(p, x->from, x->to);
 
-		if (from > to || (from == to && x->from.ns < x->to.ns))
+		if (s.from > s.to || (s.from == s.to && x->from.ns < x->to.ns))
 			continue;
-		json_open(j, '[');
-		json_u64(j, from - p->first);
-		json_u64(j, to - p->first);
-		json_id(j, x->cpu);
-		json_id(j, x->tid);
+		open_interval(j, p, &s, x->cpu, x->tid);
 		json_string(j, x->why);
 		json_close(j, ']');
 	}
@@ -123,16 +139,11 @@ static void put_losses(struct json_put *j, const struct page_feed *p, const stru
 	json_open(j, '[');
 	for (size_t i = 0; i < s->nr_losses; i++) {
 		const struct ana_loss *l = &s->losses[i];
-		uint64_t from = l->from.ns > p->first ? l->from.ns : p->first;
-		uint64_t to = l->to.ns < p->last ? l->to.ns : p->last;
+		const struct shown part = shown_of(p, l->from, l->to);
 
-		if (from > to)
+		if (part.from > part.to)
 			continue;
-		json_open(j, '[');
-		json_u64(j, from - p->first);
-		json_u64(j, to - p->first);
-		json_id(j, l->cpu);
-		json_id(j, l->tid);
+		open_interval(j, p, &part, l->cpu, l->tid);
 		json_u64(j, l->nr);
 		json_close(j, ']');
 	}

@@ -194,6 +194,9 @@ enum clew_err page_columns_put(const struct page_columns *c, struct page_out *o)
 /** Rows @p from on, PAGE_BATCH at most, into the page's own batch. @return how many; 0: the end, or
  * page->os_errno. */
 size_t page_rows_read(struct page_feed *p, uint64_t from);
+/** Each row, in order, until @p take returns an error. CLEW_OS: page->os_errno. */
+enum clew_err page_rows_each(struct page_feed *p,
+			     enum clew_err (*take)(void *ctx, const struct page_row *r), void *ctx);
 enum clew_err page_rows_flush(struct page_feed *p);
 /** What differs among rows, and their largest numbers: all of it again. */
 enum clew_err page_rows_measure(struct page_feed *p);

@@ -20,7 +20,9 @@ struct merge {
 	bool has_cpu; /* samples of different CPUs are different kinds */
 	struct page_kinds kinds;
 	uint64_t differ[NR_WIDTHS],
-		nr_new; /* by that highest bit; of kinds met for the first time */
+		nr_new;     /* by that highest bit; of kinds met for the first time */
+	unsigned int width; /* of a bin: 2^width ns; NR_WIDTHS: none will do */
+	uint64_t bin;       /* of the row before */
 	int fd;
 	uint64_t nr_out;
 };
@@ -34,34 +36,30 @@ static struct page_row as_kind(const struct merge *m, const struct page_row *r)
 	return row;
 }
 
+static enum clew_err measure_row(void *merge, const struct page_row *row)
+{
+	struct merge *m = merge;
+	struct page_row r = as_kind(m, row), *same;
+	uint64_t first = m->page->first, x;
+
+	if (m->kinds.nr == MAX_KINDS)
+		page_kinds_clear(&m->kinds);
+	same = page_kinds_add(&m->kinds, &r);
+	m->nr_new += !same;
+	x = same ? (same->time - first) ^ (r.time - first) : 0;
+	if (x)
+		m->differ[63 - __builtin_clzll(x)]++;
+	if (same)
+		same->time = r.time;
+	return CLEW_OK;
+}
+
 static enum clew_err measure(struct merge *m)
 {
-	struct page_feed *p = m->page;
-	size_t n;
-
 	page_kinds_clear(&m->kinds);
 	m->nr_new = 0;
 	memset(m->differ, 0, sizeof(m->differ));
-	for (uint64_t at = 0; at < p->nr; at += n) {
-		n = page_rows_read(p, at);
-		if (!n)
-			return CLEW_OS;
-		for (size_t i = 0; i < n; i++) {
-			struct page_row r = as_kind(m, &p->rows[i]), *same;
-			uint64_t x;
-
-			if (m->kinds.nr == MAX_KINDS)
-				page_kinds_clear(&m->kinds);
-			same = page_kinds_add(&m->kinds, &r);
-			m->nr_new += !same;
-			x = same ? (same->time - p->first) ^ (r.time - p->first) : 0;
-			if (x)
-				m->differ[63 - __builtin_clzll(x)]++;
-			if (same)
-				same->time = r.time;
-		}
-	}
-	return CLEW_OK;
+	return page_rows_each(m->page, measure_row, m);
 }
 
 /* The finest width that leaves @p max rows; NR_WIDTHS: none does. */
@@ -85,47 +83,47 @@ static enum clew_err put_kinds(struct merge *m)
 	return err ? CLEW_OS : CLEW_OK;
 }
 
-static enum clew_err put_all(struct merge *m, unsigned int width)
+static enum clew_err put_row(void *merge, const struct page_row *row)
 {
-	struct page_feed *p = m->page;
+	struct merge *m = merge;
+	struct page_row r = as_kind(m, row), *same;
+	uint64_t bin = (r.time - m->page->first) >> m->width;
 	enum clew_err err = CLEW_OK;
-	uint64_t bin = 0;
-	size_t n;
+
+	if (m->kinds.nr == MAX_KINDS || bin != m->bin)
+		err = put_kinds(m);
+	m->bin = bin;
+	same = err == CLEW_OK ? page_kinds_add(&m->kinds, &r) : NULL;
+	if (same) {
+		same->weight += r.weight;
+		same->nr += r.nr;
+	}
+	return err;
+}
+
+static enum clew_err put_all(struct merge *m)
+{
+	enum clew_err err;
 
 	page_kinds_clear(&m->kinds);
-	for (uint64_t at = 0; at < p->nr && err == CLEW_OK; at += n) {
-		n = page_rows_read(p, at);
-		if (!n)
-			return CLEW_OS;
-		for (size_t i = 0; i < n && err == CLEW_OK; i++) {
-			struct page_row r = as_kind(m, &p->rows[i]), *same;
-
-			if (m->kinds.nr == MAX_KINDS || (r.time - p->first) >> width != bin)
-				err = put_kinds(m);
-			bin = (r.time - p->first) >> width;
-			same = err == CLEW_OK ? page_kinds_add(&m->kinds, &r) : NULL;
-			if (same) {
-				same->weight += r.weight;
-				same->nr += r.nr;
-			}
-		}
-	}
+	m->bin = 0;
+	err = page_rows_each(m->page, put_row, m);
 	return err == CLEW_OK ? put_kinds(m) : err;
 }
 
-static enum clew_err choose(struct merge *m, uint64_t max, unsigned int *ret_width)
+static enum clew_err choose_width(struct merge *m, uint64_t max)
 {
 	enum clew_err err;
 
 	m->has_cpu = true;
 	err = measure(m);
-	*ret_width = width_for(m, max);
-	if (err != CLEW_OK || *ret_width < NR_WIDTHS)
+	m->width = width_for(m, max);
+	if (err != CLEW_OK || m->width < NR_WIDTHS)
 		return err;
 	/* Too many kinds whatever the width: then CPUs, which are lanes of the timeline alone. */
 	m->has_cpu = false;
 	err = measure(m);
-	*ret_width = width_for(m, max);
+	m->width = width_for(m, max);
 	return err;
 }
 
@@ -136,7 +134,7 @@ void page_rows_replace(struct page_feed *p, int fd, uint64_t nr)
 	p->nr = nr;
 }
 
-static enum clew_err merge(struct merge *m, unsigned int width)
+static enum clew_err merge(struct merge *m)
 {
 	enum clew_err err;
 
@@ -145,13 +143,13 @@ static enum clew_err merge(struct merge *m, unsigned int width)
 		m->page->os_errno = m->fd;
 		return CLEW_OS;
 	}
-	err = put_all(m, width);
+	err = put_all(m);
 	if (err != CLEW_OK) {
 		os_close(m->fd);
 		return err;
 	}
 	page_rows_replace(m->page, m->fd, m->nr_out);
-	m->page->bin_ns = 1ull << width;
+	m->page->bin_ns = 1ull << m->width;
 	m->page->has_no_cpus = !m->has_cpu;
 	return CLEW_OK;
 }
@@ -161,16 +159,15 @@ enum clew_err page_rows_merge(struct page_feed *p, struct page_tree *tree,
 {
 	struct merge m = {.page = p};
 	enum clew_err err = CLEW_OK;
-	unsigned int width = 0;
 
 	if (p->nr <= max)
 		return CLEW_OK;
 	if (!page_kinds_init(&m.kinds, tree->node_of, MAX_KINDS))
 		err = CLEW_NO_MEMORY;
 	if (err == CLEW_OK)
-		err = choose(&m, max, &width);
-	if (err == CLEW_OK && width < NR_WIDTHS)
-		err = merge(&m, width);
+		err = choose_width(&m, max);
+	if (err == CLEW_OK && m.width < NR_WIDTHS)
+		err = merge(&m);
 	page_kinds_done(&m.kinds);
 	/* No width will do; or a bin had so many kinds that it began again. */
 	if (err == CLEW_OK && p->nr > max)

@@ -44,21 +44,6 @@ static struct page_row as_kind(const struct rare *x, const struct page_row *r, e
 	return k;
 }
 
-static enum clew_err each_row(struct rare *x, void (*take)(struct rare *, const struct page_row *))
-{
-	struct page_feed *p = x->page;
-	size_t n;
-
-	for (uint64_t at = 0; at < p->nr; at += n) {
-		n = page_rows_read(p, at);
-		if (!n)
-			return CLEW_OS;
-		for (size_t i = 0; i < n; i++)
-			take(x, &p->rows[i]);
-	}
-	return CLEW_OK;
-}
-
 static void count(struct rare *x, const struct page_row *r, enum rare_tier tier)
 {
 	struct page_kinds *k = &x->kinds[tier];
@@ -73,14 +58,16 @@ static void count(struct rare *x, const struct page_row *r, enum rare_tier tier)
 		same->nr += r->nr;
 }
 
-static void count_stack(struct rare *x, const struct page_row *r)
+static enum clew_err count_stack(void *rare, const struct page_row *r)
 {
-	count(x, r, BY_STACK);
+	count(rare, r, BY_STACK);
+	return CLEW_OK;
 }
 
-static void count_thread(struct rare *x, const struct page_row *r)
+static enum clew_err count_thread(void *rare, const struct page_row *r)
 {
-	count(x, r, BY_THREAD);
+	count(rare, r, BY_THREAD);
+	return CLEW_OK;
 }
 
 static struct page_row *kind_of(struct rare *x, const struct page_row *r)
@@ -100,9 +87,9 @@ static struct page_row *kind_of(struct rare *x, const struct page_row *r)
 	return NULL;
 }
 
-static void add_up(struct rare *x, const struct page_row *r)
+static enum clew_err add_up(void *rare, const struct page_row *r)
 {
-	struct page_row *k = kind_of(x, r);
+	struct page_row *k = kind_of(rare, r);
 
 	if (!k->nr) {
 		k->time = r->time;
@@ -111,6 +98,7 @@ static void add_up(struct rare *x, const struct page_row *r)
 	}
 	k->nr += r->nr;
 	k->weight += r->weight;
+	return CLEW_OK;
 }
 
 static bool choose_sizes(struct rare *x, uint64_t max)
@@ -133,16 +121,16 @@ static bool choose_sizes(struct rare *x, uint64_t max)
 
 static enum clew_err count_all(struct rare *x)
 {
-	enum clew_err err = each_row(x, count_thread);
+	enum clew_err err = page_rows_each(x->page, count_thread, x);
 
 	x->kinds[BY_STACK].max -= x->kinds[BY_THREAD].nr;
 	if (err == CLEW_OK)
-		err = each_row(x, count_stack);
+		err = page_rows_each(x->page, count_stack, x);
 	for (unsigned int tier = 0; tier < NR_TIERS; tier++) {
 		for (uint32_t i = 0; i < x->kinds[tier].nr; i++)
 			x->kinds[tier].rows[i].nr = 0;
 	}
-	return err == CLEW_OK ? each_row(x, add_up) : err;
+	return err == CLEW_OK ? page_rows_each(x->page, add_up, x) : err;
 }
 
 /* Rows of all tiers into the first one's table, which has room for them. */

@@ -188,8 +188,9 @@ static enum clew_err take_level(struct walk *w, const struct page_row *r, uint32
 	return err == CLEW_OK && r->ends_trace ? end_level(w, r->thread, r->time) : err;
 }
 
-static enum clew_err take_row(struct walk *w, const struct page_row *r)
+static enum clew_err take_row(void *walk, const struct page_row *r)
 {
+	struct walk *w = walk;
 	struct lane *l = &w->lanes.data[r->thread];
 	uint32_t node = w->tree->node_of[r->node];
 	enum clew_err err;
@@ -282,20 +283,12 @@ static bool prepare(struct walk *w)
 
 static enum clew_err walk_rows(struct walk *w)
 {
-	struct page_feed *p = w->page;
-	enum clew_err err = CLEW_OK;
-	size_t n;
+	uint64_t last = w->page->last;
+	enum clew_err err = page_rows_each(w->page, take_row, w);
 
-	for (uint64_t at = 0; at < p->nr && err == CLEW_OK; at += n) {
-		n = page_rows_read(p, at);
-		if (!n)
-			return CLEW_OS;
-		for (size_t i = 0; i < n && err == CLEW_OK; i++)
-			err = take_row(w, &p->rows[i]);
-	}
 	if (err == CLEW_OK)
-		err = take_until(w, p->last);
-	return err == CLEW_OK ? end_each(w, p->last) : err;
+		err = take_until(w, last);
+	return err == CLEW_OK ? end_each(w, last) : err;
 }
 
 enum clew_err page_trace_walk(struct page_feed *p, const struct page_tree *tree)

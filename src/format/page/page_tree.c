@@ -63,19 +63,25 @@ enum clew_err page_tree_add_small(struct page_tree *t, const struct report_feed 
 	return err;
 }
 
+struct counting {
+	const struct page_tree *tree;
+	uint64_t *nr_of;
+};
+
+static enum clew_err count_row(void *ctx, const struct page_row *r)
+{
+	const struct counting *c = ctx;
+
+	c->nr_of[c->tree->node_of[r->node]]++;
+	return CLEW_OK;
+}
+
 /* Rows of each node, without those below it. */
 static enum clew_err count_rows(const struct page_tree *t, struct page_feed *p, uint64_t *nr_of)
 {
-	size_t n;
+	struct counting c = {t, nr_of};
 
-	for (uint64_t at = 0; at < p->nr; at += n) {
-		n = page_rows_read(p, at);
-		if (!n)
-			return CLEW_OS;
-		for (size_t i = 0; i < n; i++)
-			nr_of[t->node_of[p->rows[i].node]]++;
-	}
-	return CLEW_OK;
+	return page_rows_each(p, count_row, &c);
 }
 
 /* Samples of each node and below it. */
