@@ -24,13 +24,6 @@ static enum clew_err write_some(void *ctx, const void *data, size_t size)
 	return p->os_errno ? CLEW_OS : CLEW_OK;
 }
 
-static enum clew_err pack(void *ctx, const void *data, size_t size)
-{
-	struct annotate_page *p = ctx;
-
-	return page_gzip_add(p->gzip, data, size);
-}
-
 int annotate_page_open(struct annotate_page *p, const char *path, struct clew_sink *ret)
 {
 	p->path = path;
@@ -40,10 +33,10 @@ int annotate_page_open(struct annotate_page *p, const char *path, struct clew_si
 		return fail(p, "open");
 	p->is_open = true;
 	p->gzip = page_gzip_new(&p->file, "code");
-	*ret = (struct clew_sink){pack, p};
-	if (p->gzip && page_frame_begin(&report_page_frame, "", &p->file) == CLEW_OK)
-		return CLI_OK;
-	return fail(p, "write");
+	if (!p->gzip || page_frame_begin(&report_page_frame, "", &p->file) != CLEW_OK)
+		return fail(p, "write");
+	*ret = *page_gzip_sink(p->gzip);
+	return CLI_OK;
 }
 
 static enum clew_err end(struct annotate_page *p)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/diff_page.h"
 
+#include "base/buf_sink.h"
 #include "base/err.h"
 #include "cli/common/message.h"
 #include "cli/report_page.h"
@@ -58,30 +59,18 @@ static int write_file(const char *path, const struct diff_parts *p)
 	return err ? cli_fail(path, &diag) : CLI_OK;
 }
 
-static enum clew_err add_to_buf(void *to, const void *data, size_t size)
-{
-	buf_add(to, data, size);
-	return ((struct buf *)to)->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
-}
-
-static enum clew_err pack(void *gzip, const void *data, size_t size)
-{
-	return page_gzip_add(gzip, data, size);
-}
-
 /* What --json prints: values, errors and what is significant have one place. */
 static int add_rows(const struct diff_args *a, const struct diff_feed *diff, struct buf *to)
 {
-	const struct clew_sink out = {add_to_buf, to};
+	const struct clew_sink out = buf_sink(to);
 	struct page_gzip *gzip = page_gzip_new(&out, "rows");
-	const struct clew_sink packed = {pack, gzip};
 	struct diff_input inputs[REPORT_DIFF_MAX] = {{0}};
 	enum clew_err err = gzip ? CLEW_OK : CLEW_NO_MEMORY;
 
 	for (uint32_t i = 0; i < a->nr_paths; i++)
 		inputs[i].path = a->paths[i];
 	if (err == CLEW_OK)
-		err = diff_json(diff, inputs, &packed);
+		err = diff_json(diff, inputs, page_gzip_sink(gzip));
 	if (err == CLEW_OK)
 		err = page_gzip_end(gzip);
 	page_gzip_free(gzip);

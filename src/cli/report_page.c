@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/buf_sink.h"
 #include "base/err.h"
 #include "base/path_name.h"
 #include "cli/common/message.h"
@@ -44,10 +45,6 @@ static enum clew_err write_some(void *ctx, const void *data, size_t size)
 {
 	struct report_page *p = ctx;
 
-	if (p->memory) {
-		buf_add(p->memory, data, size);
-		return p->memory->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
-	}
 	p->os_errno = os_output_add(&p->out, data, size);
 	return p->os_errno ? CLEW_OS : CLEW_OK;
 }
@@ -60,7 +57,8 @@ static const char *title_of(const struct report_args *a)
 enum clew_err report_page_write(struct report_page *p, const struct report_args *a,
 				const struct ana_summary *s, const struct clew_diag *damage)
 {
-	const struct clew_sink sink = {write_some, p};
+	const struct clew_sink file = {write_some, p};
+	const struct clew_sink sink = p->memory ? buf_sink(p->memory) : file;
 	const struct clew_diag *end = damage->code == CLEW_OK ? &s->end : damage;
 	struct page_opts opts = {.title = title_of(a), .progress = cli_progress()};
 	char cut[160];

@@ -81,9 +81,14 @@ void page_gzip_free(struct page_gzip *z)
 	mem_free(z);
 }
 
+const struct clew_sink *page_gzip_sink(struct page_gzip *z)
+{
+	return gzip_sink_of(z->gzip);
+}
+
 enum clew_err page_gzip_add(struct page_gzip *z, const void *data, size_t size)
 {
-	const struct clew_sink *to = gzip_sink_of(z->gzip);
+	const struct clew_sink *to = page_gzip_sink(z);
 
 	return to->write(to->ctx, data, size);
 }

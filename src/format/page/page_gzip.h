@@ -18,6 +18,8 @@ struct page_gzip;
 struct page_gzip *page_gzip_new(const struct clew_sink *sink, const char *name);
 void page_gzip_free(struct page_gzip *z);
 
+/** What is written there is packed. Lives as long as @p z. */
+const struct clew_sink *page_gzip_sink(struct page_gzip *z);
 enum clew_err page_gzip_add(struct page_gzip *z, const void *data, size_t size);
 enum clew_err page_gzip_end(struct page_gzip *z);
 

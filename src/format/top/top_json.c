@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/buf_sink.h"
 #include "base/cleanup.h"
 #include "format/json_put.h"
 #include "format/report/report_json.h"
@@ -72,14 +73,6 @@ static enum clew_err put_tables(struct report_json *r, const struct top_view *v,
 	return err;
 }
 
-static enum clew_err gather(void *ctx, const void *data, size_t size)
-{
-	struct buf *b = ctx;
-
-	buf_add(b, data, size);
-	return b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
-}
-
 /* Strings have no newline in JSON: all but the last are between values. */
 static void join_lines(struct buf *b)
 {
@@ -93,7 +86,7 @@ enum clew_err top_json(const struct top_view *v, const struct top_style *style,
 		       const struct clew_sink *sink)
 {
 	clew_auto(buf_done) struct buf out = {0};
-	const struct clew_sink to = {gather, &out};
+	const struct clew_sink to = buf_sink(&out);
 	struct report_json r = {.feed = v->feed, .sink = &to};
 	struct json_put j = {.out = &r.out};
 	enum clew_err err;
