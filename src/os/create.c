@@ -216,6 +216,8 @@ static int make(const char *path, int nameless, struct os_created *c)
 			err = move_away(path, c);
 	}
 	c->is_new = ret >= 0;
+	if (!err && ret == -EEXIST)
+		c->has_moved = false; /* another process put something there meanwhile: it stays */
 	return err ? err : ret;
 }
 
@@ -227,8 +229,7 @@ int os_create(const char *path, struct os_created *ret)
 	if (fd != -ENOENT)
 		return fd;
 	fd = make(path, -1, ret);
-	/* Another process put something there meanwhile: it stays. */
-	if (fd < 0 && fd != -EEXIST)
+	if (fd < 0)
 		os_create_undo(path, ret);
 	return fd;
 }
@@ -276,8 +277,6 @@ int os_create_name(int fd, const char *path, struct os_created *c)
 	int err = make(path, fd, c);
 
 	c->is_nameless = false;
-	if (err == -EEXIST)
-		c->has_moved = false; /* another process put something there meanwhile: it stays */
 	return err;
 }
 
