@@ -176,6 +176,9 @@ if CLI:
     tap.check(load("chrome.json", export(one, "chrome").stdout) and re.search(r"app +7 .*other +8|other +8 .*app +7", cli("thread", "list"), re.S),
               "profiler-cli: Chrome's slices have their threads", cli("thread", "list"))
     cli("stop", "--all")
+    tap.check(load("one.folded", export(one, "collapsed").stdout) and f"hot - self: {expected} " in cli("thread", "functions", "--limit", "0", "--include-idle"),
+              "profiler-cli: a function's own time of collapsed stacks", [expected, cli("thread", "functions", "--limit", "0", "--include-idle")])
+    cli("stop", "--all")
 else:
     tap.skip("profiler-cli", "no profiler-cli (npm @firefox-devtools/profiler-cli)")
 
