@@ -54,6 +54,8 @@ struct perf_evsel *perf_evlist_add(struct perf_evlist *l, const struct perf_attr
 		l->nr_mmap2++;
 		l->nr_mmap2_build_id += perf_attr_has(attr, PERF_ATTR_BUILD_ID);
 	}
+	if (attr->flags & (PERF_ATTR_KSYMBOL | PERF_ATTR_BPF_EVENT | PERF_ATTR_TEXT_POKE))
+		l->grown_id_words |= (uint8_t)(1u << perf_sample_id_bytes(attr) / 8);
 	return e;
 }
 

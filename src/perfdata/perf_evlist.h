@@ -32,11 +32,13 @@ struct perf_evlist {
 	} evsels;
 	struct map_u64 by_id;                 /* id -> index */
 	uint32_t nr_mmap2, nr_mmap2_build_id; /* events with mmap2; of those, with build_id */
+	uint8_t grown_id_words; /* bit n: an event with records of perf_grown.h has a sample_id of
+				   n words */
 	struct perf_field_pos id_pos;
 	bool has_common_id_pos; /* all attrs put the id at the same place, as they have to */
 };
 
-enum { PERF_EVSELS_MAX = 1 << 16 };
+enum { PERF_EVSELS_MAX = 1 << 16, PERF_ID_MAX_WORDS = 6 };
 
 /** Takes copies; no ids where the budget has no room. @return NULL when memory is short, or for one
  * more than PERF_EVSELS_MAX. */

@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "perfdata/perf_file_impl.h"
+#include "perfdata/perf_grown.h"
 
 enum {
 	PIPE_BLOCK_BYTES = 1 << 20,
@@ -210,6 +211,8 @@ enum clew_err perf_file_next(struct perf_file *f, struct perf_record *ret, struc
 		return clew_fail(diag, CLEW_NO_MEMORY, ret->offset, "out of memory");
 	if (ret->type == PERF_RECORD_MMAP2)
 		ret->misc = perf_file_true_misc(f, ret);
+	if (ret->type >= PERF_RECORD_KSYMBOL && ret->type <= PERF_RECORD_TEXT_POKE)
+		ret->size = perf_grown_true_size(f->evlist, ret);
 	if (f->is_pipe && (ret->type >= PERF_RECORD_HEADER_ATTR))
 		return perf_header_take_record(f, ret) == CLEW_NO_MEMORY
 			     ? clew_fail(diag, CLEW_NO_MEMORY, ret->offset, "out of memory")

@@ -3,12 +3,13 @@
 
 #include <assert.h>
 
+#include "base/map_u64.h"
 #include "base/mem.h"
 #include "base/search.h"
 
 enum { DEFAULT_LIMIT = 4 << 20 };
 
-struct entry { /* the record's type and size are read again from its bytes */
+struct entry { /* the record's type is read again from its bytes, and its size: `resized` */
 	uint64_t time;
 	const uint8_t *data;
 	struct perf_block *block;
@@ -20,6 +21,12 @@ struct entries {
 	VEC(struct entry);
 };
 
+/** The two newest times. */
+struct newest {
+	uint64_t first, second;
+	bool has_any, has_second;
+};
+
 enum {
 	ENTRY_BYTES = 3 * 2 * sizeof(struct entry), /* of three lists, which double */
 	MIN_LIMIT = 1 << 14,
@@ -29,10 +36,12 @@ struct perf_order {
 	struct entries sorted;   /* by time, equal times in file order; [first, ready) may go */
 	struct entries incoming; /* in file order, since the last sort */
 	struct entries scratch;
+	struct map_u64 resized; /* address -> size that the reader gave, where it is another */
 	size_t first, ready;
 	uint64_t limit;
-	uint64_t newest;      /* newest time seen */
-	uint64_t newest_last; /* the same at the last FINISHED_ROUND */
+	struct newest samples, others; /* of this round */
+	struct newest last;            /* of the round before */
+	uint64_t promised;             /* no record to come is older */
 	uint64_t newest_popped;
 	bool swap, was_refused;
 	struct budget *budget;
@@ -74,6 +83,7 @@ void perf_order_free(struct perf_order *o)
 	vec_done(&o->sorted);
 	vec_done(&o->incoming);
 	vec_done(&o->scratch);
+	map_u64_done(&o->resized);
 	mem_free(o);
 }
 
@@ -167,17 +177,45 @@ static struct entry entry_of(const struct perf_record *r, uint64_t time)
 			      .misc = r->misc};
 }
 
+static void note_time(struct newest *n, uint64_t time)
+{
+	if (!n->has_any || time > n->first) {
+		n->has_second = n->has_any;
+		n->second = n->first;
+		n->first = time;
+		n->has_any = true;
+	} else if (!n->has_second || time > n->second) {
+		n->second = time;
+		n->has_second = true;
+	}
+}
+
+static bool keep_size(struct perf_order *o, const struct perf_record *r)
+{
+	return r->size == load_u16(r->data + 6, r->swap) ||
+	       map_u64_put(&o->resized, (uintptr_t)r->data, r->size);
+}
+
+static uint16_t take_size(struct perf_order *o, const uint8_t *data)
+{
+	const uint64_t *kept = o->resized.nr ? map_u64_get(&o->resized, (uintptr_t)data) : NULL;
+	uint16_t size = kept ? (uint16_t)*kept : load_u16(data + 6, o->swap);
+
+	if (kept)
+		map_u64_remove(&o->resized, (uintptr_t)data);
+	return size;
+}
+
 enum clew_err perf_order_push(struct perf_order *o, const struct perf_record *r, uint64_t time)
 {
 	size_t waiting = o->sorted.nr - o->first + o->incoming.nr + 1;
 
 	if (!vec_reserve(&o->sorted, waiting + o->first) || !vec_reserve(&o->scratch, waiting) ||
-	    !vec_push(&o->incoming, entry_of(r, time)))
+	    !keep_size(o, r) || !vec_push(&o->incoming, entry_of(r, time)))
 		return CLEW_NO_MEMORY;
 	perf_block_hold(r->block);
 	o->swap = r->swap;
-	if (time > o->newest)
-		o->newest = time;
+	note_time(r->type == PERF_RECORD_SAMPLE ? &o->samples : &o->others, time);
 	if (waiting > o->counts.peak_queue)
 		o->counts.peak_queue = waiting;
 	if (r->block && budget_holds_much(o->budget)) {
@@ -189,11 +227,31 @@ enum clew_err perf_order_push(struct perf_order *o, const struct perf_record *r,
 	return CLEW_OK;
 }
 
+/*
+ * No record of later rounds is older than the newest of the round before this one. A damaged record
+ * may have any time, and one too far ahead would let all others go early: so samples alone count
+ * where a round has any, and where all of this round are older than the newest of the one before,
+ * the second newest counts. To wait for longer does no harm. Two marks in a row let all go.
+ */
+static void end_round(struct perf_order *o)
+{
+	const struct newest now = o->samples.has_any ? o->samples : o->others;
+	const struct newest *last = &o->last;
+
+	if (last->has_any && (!now.has_any || last->first <= now.first))
+		o->promised = last->first;
+	else if (last->has_second)
+		o->promised = last->second;
+	if (now.has_any)
+		o->last = now;
+	o->samples = o->others = (struct newest){0};
+}
+
 void perf_order_round(struct perf_order *o)
 {
 	sort_all(o);
-	o->ready = upper_bound(&o->sorted, o->newest_last);
-	o->newest_last = o->newest;
+	end_round(o);
+	o->ready = upper_bound(&o->sorted, o->promised);
 }
 
 void perf_order_finish(struct perf_order *o)
@@ -213,7 +271,7 @@ bool perf_order_pop(struct perf_order *o, struct perf_record *ret, uint64_t *ret
 		.data = e->data,
 		.type = load_u32(e->data, o->swap),
 		.misc = e->misc,
-		.size = load_u16(e->data + 6, o->swap),
+		.size = take_size(o, e->data),
 		.swap = o->swap,
 		.offset = e->offset,
 		.block = e->block,

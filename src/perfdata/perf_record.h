@@ -15,7 +15,7 @@ struct perf_record {
 	const uint8_t *data; /* header included; lives as long as the block is held */
 	uint32_t type;       /* enum perf_record_type; others are possible */
 	uint16_t misc;       /* of MMAP2: without the bit for a build id where none is there */
-	uint16_t size;       /* header included */
+	uint16_t size;       /* header included; as perf_grown_true_size() */
 	bool swap;           /* the fields are in the other byte order */
 	uint64_t offset;     /* in the file; for what was compressed, of the compressed record */
 	struct perf_block

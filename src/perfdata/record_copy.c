@@ -64,11 +64,14 @@ enum clew_err record_copy_flush_much(struct record_copy *c)
 
 enum clew_err record_copy_add(struct record_copy *c, const struct perf_record *r)
 {
-	size_t at = c->out.nr + offsetof(struct perf_event_header, misc);
+	size_t misc_at = c->out.nr + offsetof(struct perf_event_header, misc);
+	size_t size_at = c->out.nr + offsetof(struct perf_event_header, size);
 
 	buf_add(&c->out, r->data, r->size);
-	if (!c->out.is_failed)
-		memcpy(c->out.data + at, &r->misc, sizeof(r->misc));
+	if (!c->out.is_failed) {
+		memcpy(c->out.data + misc_at, &r->misc, sizeof(r->misc));
+		memcpy(c->out.data + size_at, &r->size, sizeof(r->size));
+	}
 	return record_copy_flush_much(c);
 }
 

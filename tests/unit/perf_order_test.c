@@ -161,8 +161,48 @@ static void test_out_of_memory(void)
 	CHECK(n > 3 && n < 1000, "each of %u allocations fails once: nothing breaks", n - 1);
 }
 
+/* A record of a damaged time, far ahead of all others, in the round in which others go on: none of
+ * them is late for it. */
+static void check_damaged(uint32_t type, int nr_samples, const char *what)
+{
+	struct perf_order *o = perf_order_new(0);
+	uint64_t nr = 0, time, late;
+	struct perf_record r;
+
+	for (uint64_t round = 0; round < 40; round++) {
+		for (uint64_t cpu = 0; cpu < 4; cpu++) {
+			for (int i = 0; i < nr_samples; i++)
+				push(o, nr++, round * 1000 + 100 * (uint64_t)i + 300 * cpu);
+		}
+		if (round == 10) {
+			r = record_of(nr);
+			smalls[nr++].header.type = r.type = type;
+			perf_order_push(o, &r, UINT64_MAX / 2);
+		}
+		perf_order_round(o);
+		while (perf_order_pop(o, &r, &time))
+			;
+	}
+	perf_order_finish(o);
+	while (perf_order_pop(o, &r, &time))
+		;
+	late = perf_order_counts(o)->nr_late;
+	CHECK(!late, "%s: %llu of %llu are late", what, (unsigned long long)late,
+	      (unsigned long long)nr);
+	CHECK(perf_order_counts(o)->peak_queue < 40 * (uint64_t)nr_samples, "at most %llu wait",
+	      (unsigned long long)perf_order_counts(o)->peak_queue);
+	perf_order_free(o);
+}
+
+static void test_damaged(void)
+{
+	check_damaged(PERF_RECORD_KSYMBOL, 10, "a damaged record far ahead");
+	check_damaged(PERF_RECORD_SAMPLE, 10, "a damaged sample far ahead");
+}
+
 int main(void)
 {
+	test_damaged();
 	test_rounds();
 	test_late();
 	test_random_rounds();

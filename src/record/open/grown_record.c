@@ -3,17 +3,16 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
 #include "perfdata/perf_attr.h"
-#include "perfdata/perf_record.h"
+#include "perfdata/perf_grown.h"
 #include "perfdata/perf_sample.h"
-
-enum { FIXED_BYTES = 24 }; /* of both kinds, with the header; a KSYMBOL's name follows */
 
 size_t grown_record_id_bytes(const struct rec_counters *c)
 {
+	const uint64_t grown = PERF_ATTR_KSYMBOL | PERF_ATTR_BPF_EVENT | PERF_ATTR_TEXT_POKE;
+
 	vec_for_each (&c->list, e)
-		if (e->attr.flags & PERF_ATTR_KSYMBOL && e->attr.flags & PERF_ATTR_SAMPLE_ID_ALL)
+		if (e->attr.flags & grown && e->attr.flags & PERF_ATTR_SAMPLE_ID_ALL)
 			return perf_sample_id_bytes(&e->attr);
 	return 0;
 }
@@ -22,17 +21,11 @@ size_t grown_record_id_bytes(const struct rec_counters *c)
 static size_t written_bytes(const uint8_t *record, size_t id_bytes)
 {
 	struct perf_event_header h;
-	const uint8_t *end;
+	size_t at;
 
 	memcpy(&h, record, sizeof(h));
-	if (h.size < FIXED_BYTES + id_bytes)
-		return 0;
-	if (h.type == PERF_RECORD_BPF_EVENT)
-		return FIXED_BYTES + id_bytes;
-	if (h.type != PERF_RECORD_KSYMBOL)
-		return 0;
-	end = memchr(record + FIXED_BYTES, 0, h.size - FIXED_BYTES);
-	return end ? (size_t)align_up((uint64_t)(end + 1 - record), 8) + id_bytes : 0;
+	at = perf_grown_id_at(record, h.type, h.size, false);
+	return at && at + id_bytes <= h.size ? at + id_bytes : 0;
 }
 
 bool grown_record_is(const uint8_t *record, size_t id_bytes)

@@ -5,11 +5,8 @@
 #include "record/open/counters.h"
 
 /*
- * Linux makes a KSYMBOL or BPF_EVENT record once for all events that want it, and adds the bytes of
- * the sample_id to its size for each of them again: beside another recorder's event the size is too
- * large, what was written ends earlier, and readers look for the sample_id at the end. perf gives
- * up the whole file. Spec: Linux 6.18 kernel/events/core.c, perf_event_ksymbol_output(),
- * perf_event_bpf_output().
+ * Records that Linux made too large (perfdata/perf_grown.h). perf gives up the whole file for one, so
+ * they are mended before they are written.
  */
 
 /** Bytes of the sample_id after such records of @p c's events. */
