@@ -122,6 +122,35 @@ static void make_btf(struct buf *b, uint32_t tail_kind)
 	buf_done(&types);
 }
 
+/* Types count from 1: int, struct, proto, the two functions. */
+static void check_btf_names(void)
+{
+	const uint32_t ids[] = {5, 0, 1, 4, 2, 6, UINT32_MAX, 5};
+	const char *names[8];
+	struct buf b = {0};
+	bool found = false;
+
+	make_btf(&b, 12);
+	btf_function_names(bytes_of(b.data, b.nr), ids, 8, names);
+	CHECK(names[0] && names[7] && !strcmp(names[0], "wanted") && names[0] == names[7],
+	      "the name of a function, asked for twice");
+	CHECK(names[3] && !strcmp(names[3], "wanted_not"), "and of another");
+	CHECK(!names[1] && !names[2] && !names[4] && !names[5] && !names[6],
+	      "void, an int, a struct, and types that are not there have none");
+	for (size_t n = 0; n < b.nr; n++) {
+		btf_function_names(bytes_of(b.data, n), ids, 8, names);
+		found |= names[0] != NULL;
+	}
+	CHECK(!found, "no cut of it has a name");
+	for (size_t i = 0; i < b.nr; i++) {
+		b.data[i] ^= (char)0xff;
+		btf_function_names(bytes_of(b.data, b.nr), ids, 8, names);
+		b.data[i] ^= (char)0xff;
+	}
+	CHECK(true, "no damaged byte harms");
+	buf_done(&b);
+}
+
 static void check_btf(void)
 {
 	struct buf b = {0}, typedefs = {0};
@@ -153,5 +182,6 @@ int main(void)
 	check_report();
 	check_memory();
 	check_btf();
+	check_btf_names();
 	return tap_done();
 }

@@ -62,24 +62,59 @@ static bool is_named(const struct btf *btf, uint32_t offset, const char *name)
 	return bytes_skip(&s, offset) && bytes_left(&s) >= n && !memcmp(s.pos, name, n);
 }
 
+/* One type; *types moves on. */
+struct type {
+	uint32_t kind, name;
+};
+
+static bool next_type(struct btf *btf, struct type *ret)
+{
+	uint32_t info, size_or_type;
+
+	if (!bytes_u32(&btf->types, btf->swap, &ret->name) ||
+	    !bytes_u32(&btf->types, btf->swap, &info) ||
+	    !bytes_u32(&btf->types, btf->swap, &size_or_type))
+		return false;
+	ret->kind = info >> 24 & 0x1f;
+	return ret->kind < NR_BTF_KINDS &&
+	       bytes_skip(&btf->types,
+			  tails[ret->kind].fixed + (size_t)tails[ret->kind].each * (info & 0xffff));
+}
+
 bool btf_has_function(struct bytes bytes, const char *name)
 {
 	struct btf btf;
-	uint32_t name_off, info, size_or_type;
+	struct type t;
 
 	if (!parse_header(bytes, &btf))
 		return false;
-	while (bytes_u32(&btf.types, btf.swap, &name_off) &&
-	       bytes_u32(&btf.types, btf.swap, &info) &&
-	       bytes_u32(&btf.types, btf.swap, &size_or_type)) {
-		uint32_t kind = info >> 24 & 0x1f, vlen = info & 0xffff;
-
-		if (kind >= NR_BTF_KINDS)
-			return false;
-		if (kind == BTF_FUNC && is_named(&btf, name_off, name))
+	while (next_type(&btf, &t))
+		if (t.kind == BTF_FUNC && is_named(&btf, t.name, name))
 			return true;
-		if (!bytes_skip(&btf.types, tails[kind].fixed + (size_t)tails[kind].each * vlen))
-			return false;
-	}
 	return false;
+}
+
+static const char *name_at(const struct btf *btf, uint32_t offset)
+{
+	struct bytes s = btf->strings;
+
+	return bytes_skip(&s, offset) && bytes_left(&s) && memchr(s.pos, '\0', bytes_left(&s))
+		     ? (const char *)s.pos
+		     : NULL;
+}
+
+void btf_function_names(struct bytes bytes, const uint32_t *ids, size_t nr, const char **ret)
+{
+	struct btf btf;
+	struct type t;
+
+	for (size_t i = 0; i < nr; i++)
+		ret[i] = NULL;
+	if (!parse_header(bytes, &btf))
+		return;
+	/* Type 0 is void, which the section does not hold. */
+	for (uint32_t id = 1; next_type(&btf, &t); id++)
+		for (size_t i = 0; t.kind == BTF_FUNC && i < nr; i++)
+			if (ids[i] == id)
+				ret[i] = name_at(&btf, t.name);
 }

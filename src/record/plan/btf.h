@@ -11,4 +11,10 @@
  */
 bool btf_has_function(struct bytes btf, const char *name);
 
+/**
+ * The names of functions by the numbers of their types: ret[i] is that of @p ids[i], in @p btf's
+ * strings and NUL-terminated; NULL: that is no function. One pass over the types.
+ */
+void btf_function_names(struct bytes btf, const uint32_t *ids, size_t nr, const char **ret);
+
 #endif

@@ -38,8 +38,11 @@ bool rec_sideband_init(struct rec_sideband *s, const struct rec_counters *c,
 		       const struct rec_options *o, struct rec_build_ids *build_ids,
 		       struct rec_file *f);
 
-/** The kernel's text and its modules. */
+/** The kernel's text, its modules, and code it made that has a symbol: trampolines. */
 void rec_sideband_kernel(struct rec_sideband *s);
+
+/** BPF programs that are loaded: those of others only where we may look for them. */
+void rec_sideband_bpf(struct rec_sideband *s);
 
 /** One process: FORK and COMM of each thread, its maps, namespaces when asked for. */
 void rec_sideband_process(struct rec_sideband *s, int pid);
@@ -78,6 +81,9 @@ void rec_sideband_u64(struct rec_sideband *s, uint64_t v);
 void rec_sideband_text(struct rec_sideband *s, const char *text, size_t len); /* with NUL, padded */
 void rec_sideband_end(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t tid);
 void rec_sideband_end_plain(struct rec_sideband *s, size_t at);
+
+/* sideband_bpf.c: trampolines and the like, by their symbols; NUL-terminated. */
+void rec_sideband_made(struct rec_sideband *s, const char *kallsyms);
 
 /* sideband_ids.c: count a process of /proc; @return false: it has no id @p local. Keep the ids of a
  * thread. */

@@ -84,6 +84,7 @@ void rec_sideband_kernel(struct rec_sideband *s)
 	/* The name carries the symbol by which readers see how far the kernel was moved. */
 	snprintf(name, sizeof(name), "[kernel.kallsyms]%s", reference);
 	add_kernel_map(s, start, (end > start ? end : UINT64_MAX) - start, start, name);
+	rec_sideband_made(s, kallsyms);
 	add_modules(s);
 }
 

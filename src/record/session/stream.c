@@ -110,6 +110,8 @@ static enum clew_err write_start(struct rec_stream *s)
 	rec_sideband_events(&b, s->counters, &s->evlist);
 	rec_sources_begin_file(s->sources, &b.out);
 	rec_sideband_kernel(&b);
+	if (!s->ahead || s->options->is_tail_synthesize)
+		rec_sideband_bpf(&b);
 	if (s->options->with_cgroups)
 		rec_sideband_cgroups(&b);
 	if (err == CLEW_OK)
@@ -328,6 +330,7 @@ enum clew_err rec_stream_switch(struct rec_stream *s, struct rec_error *error)
 
 	rec_sideband_init(&next.tasks, s->counters, s->options, &next.build_ids, NULL);
 	if (!s->options->is_tail_synthesize) {
+		rec_sideband_bpf(&next.tasks);
 		rec_sideband_all(&next.tasks);
 		rec_sideband_ids(&next.tasks);
 	}
