@@ -6,12 +6,12 @@
 #include "analyze/analyze_impl.h"
 #include "who/who_guests.h"
 
-#define BY_ITSELF(what)                                                               \
- {                                                                                    \
-  .kind = (what), .evidence = WHO_BY_SAMPLE, .level = WHO_LEVEL_UNKNOWN, .pid = {-1}, \
-  .space = WHO_NONE, .machine = {                                                     \
-	  -1                                                                          \
-  }                                                                                   \
+#define BY_ITSELF(what)                                                          \
+ {                                                                               \
+  .kind = (what), .evidence = WHO_BY_SAMPLE, .level = WHO_LEVEL_UNKNOWN,         \
+  .security = ARM_SECURITY_UNKNOWN, .pid = {-1}, .space = WHO_NONE, .machine = { \
+	  -1                                                                     \
+  }                                                                              \
  }
 static const struct who_answer idle = BY_ITSELF(WHO_IDLE), outside = BY_ITSELF(WHO_OUTSIDE),
 			       one_of_both = BY_ITSELF(WHO_IDLE_OR_OUTSIDE);
@@ -43,6 +43,16 @@ static bool is_idle_code(const struct ana_loc *loc)
 	return loc && loc->sym && ana_is_idle_function(loc->sym->link_name);
 }
 
+/* x86 with PEBS takes the mode from the sign of the address, and the address of an idle CPU may be
+ * 0: no code is there. Spec: Linux 6.12 arch/x86/events/perf_event.h, set_linear_ip(). */
+bool ana_is_user_code(const struct perf_sample *s)
+{
+	enum ana_level level = ana_level_of_misc(s->misc);
+
+	return (level == ANA_USER || level == ANA_GUEST_USER) &&
+	       (s->ip || !(s->sample_type & PERF_SAMPLE_IP));
+}
+
 /* User code is never the idle task's, whatever else is known. In the kernel, without a recorder
  * that says where it ran, 0 is taken for idle. */
 const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
@@ -52,16 +62,11 @@ const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
 	if (s->tid || !(s->sample_type & PERF_SAMPLE_TID) ||
 	    f->recorder == PERF_WHO_NAMESPACE_INITIAL)
 		return NULL;
-	if (ana_level_of_misc(s->misc) == ANA_USER)
+	if (ana_level_of_misc(s->misc) == ANA_USER && ana_is_user_code(s))
 		return &outside;
 	if (f->recorder != PERF_WHO_NAMESPACE_OTHER)
 		return NULL;
 	return is_idle_code(loc) ? &idle : &one_of_both;
-}
-
-static bool is_user(enum ana_level level)
-{
-	return level == ANA_USER || level == ANA_GUEST_USER;
 }
 
 static enum who_fact root_of(const struct analyze *a)
@@ -91,7 +96,7 @@ enum clew_err ana_ask_sample(struct analyze *a, const struct perf_sample *s,
 	struct who_own own = {.has_ids = s->sample_type & PERF_SAMPLE_TID,
 			      .pid = who_local_id_of(s->pid),
 			      .tid = who_local_id_of(s->tid),
-			      .is_user = is_user(level),
+			      .is_user = ana_is_user_code(s),
 			      .is_root = root_of(a),
 			      .is_contradicted = !machine && is_contradicted(a, s),
 			      .world = is_guest ? WHO_WORLD_GUEST : WHO_WORLD_HOST,

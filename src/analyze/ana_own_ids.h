@@ -15,6 +15,9 @@ const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
 					      const struct perf_sample *s,
 					      const struct ana_loc *loc);
 
+/** Does @p s prove that user code ran, of the host or a guest? */
+bool ana_is_user_code(const struct perf_sample *s);
+
 /** With wants_who: of any sample, into @p e and the counts. @p t: its thread. CLEW_OK,
  * CLEW_NO_MEMORY. */
 enum clew_err ana_ask_sample(struct analyze *a, const struct perf_sample *s,

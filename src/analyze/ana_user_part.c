@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_user_part.h"
 
+#include "analyze/ana_own_ids.h"
 #include "analyze/ana_queue.h"
 #include "analyze/ana_resolve.h"
 #include "analyze/analyze_impl.h"
@@ -57,7 +58,7 @@ struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_e
 	if (is_guest || level == ANA_GUEST_USER || level == ANA_GUEST_KERNEL ||
 	    level == ANA_HYPERVISOR)
 		return none(STITCH_NOT_ASKED);
-	if (level == ANA_USER)
+	if (level == ANA_USER && (s->tid || ana_is_user_code(s)))
 		return (struct ana_user){.state = STITCH_LOST, .reason = STITCH_EMPTY};
 	if (!s->tid)
 		return none(STITCH_IDLE);

@@ -68,7 +68,7 @@ void who_answer_text(struct buf *out, const struct who_answer *a)
 	if (has(a, WHO_A_GUEST))
 		add_guest(out, a);
 	add_word(out, who_level_name(a->level));
-	add_word(out, who_security_name(a->security));
+	add_word(out, who_answer_security(a));
 }
 
 static void put_flag(struct json_put *j, const char *key, bool is_set)
@@ -131,8 +131,8 @@ void who_answer_json(struct json_put *j, const struct who_answer *a)
 		put_machine(j, a);
 	if (who_level_name(a->level))
 		json_put_string(j, "level", who_level_name(a->level));
-	if (who_security_name(a->security))
-		json_put_string(j, "security", who_security_name(a->security));
+	if (who_answer_security(a))
+		json_put_string(j, "security", who_answer_security(a));
 	put_flag(j, "may_be_several", has(a, WHO_A_MAY_BE_SEVERAL));
 	put_flag(j, "stale_name", has(a, WHO_A_NAME_STALE));
 	put_flag(j, "assumed_name", has(a, WHO_A_NAME_ASSUMED));

@@ -44,11 +44,11 @@ const char *feed_comm(const struct ana_event *e)
 	return ":-1"; /* a thread of which nothing but a root id is known */
 }
 
-static enum arm_security security_of(const struct ana_event *e)
+static const char *security_of(const struct ana_event *e)
 {
 	if (e->op && e->op->has & ANA_OP_HAS_PC)
-		return (enum arm_security)e->op->security;
-	return e->who ? e->who->security : ARM_SECURITY_UNKNOWN;
+		return who_security_name((enum arm_security)e->op->security);
+	return e->who ? who_answer_security(e->who) : NULL;
 }
 
 static const char *level_text(const struct ana_event *e)
@@ -77,7 +77,7 @@ static const char *level_text(const struct ana_event *e)
 
 static uint32_t level_value(struct report_feed *f, const struct ana_event *e)
 {
-	const char *level = level_text(e), *security = who_security_name(security_of(e));
+	const char *level = level_text(e), *security = security_of(e);
 	char text[32];
 
 	if (!security)

@@ -134,3 +134,8 @@ const char *who_security_name(enum arm_security s)
 
 	return s < ARM_SECURITY_UNKNOWN ? names[s] : NULL;
 }
+
+const char *who_answer_security(const struct who_answer *a)
+{
+	return who_level_name(a->level) ? who_security_name(a->security) : NULL;
+}

@@ -323,6 +323,9 @@ bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ti
 bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		  struct who_stay *ret);
 
+/** The security state, of which nothing is said without a level; NULL: as who_security_name(). */
+const char *who_answer_security(const struct who_answer *a);
+
 static inline void who_answer_unknown(struct who_answer *a, enum who_reason why)
 {
 	a->kind = WHO_UNKNOWN;

@@ -145,8 +145,55 @@ static void check_story(enum perf_who_namespace ns, bool wants_who, const char *
 	buf_done(&out);
 }
 
+/* PEBS gives an idle CPU the address 0, and takes user mode from it. */
+static void check_nowhere(enum perf_who_namespace ns, uint64_t ip, const char *name,
+			  const char *kind)
+{
+	struct perf_attr attr = {
+		.sample_type = SAMPLE, .sample_period = 1, .flags = PERF_ATTR_SAMPLE_ID_ALL};
+	const struct perf_who_facts facts = {.recorder = ns, .ids = PERF_WHO_PROCFS_SAME};
+	struct buf who = {0}, out = {0}, want = {0};
+
+	if (ns)
+		perf_put_who_recorder(&who, &facts);
+	for (int wants_who = 0; wants_who < 2; wants_who++) {
+		struct ana_opts opts = {.symbols = {.no_host_kernel = true},
+					.wants_outcomes = true,
+					.wants_who = wants_who};
+		struct perf_build b = {0};
+		struct ana_summary summary;
+		struct bytes file;
+
+		perf_build_event(&b, &attr, "cycles", (uint64_t[]){7}, 1);
+		if (ns)
+			perf_build_bytes(&b, bytes_of(who.data, who.nr), true);
+		perf_build_sample(
+			&b, 0,
+			&(struct perf_sample){.misc = PERF_RECORD_MISC_USER, .ip = ip, .time = 5});
+		file = perf_build_finish(&b);
+		analyze_made(&(struct perf_input){.data = file.pos, .size = bytes_left(&file)},
+			     &opts,
+			     (struct ana_consumer){wants_who ? write_who : write_batch, &out},
+			     &summary);
+		perf_build_done(&b);
+	}
+	buf_printf(&want, "%s\n%s\n", name, kind);
+	CHECK_STR(buf_cstr(&out), buf_cstr(&want), "id 0 in user mode at %llx, namespace %d",
+		  (unsigned long long)ip, ns);
+	buf_done(&want);
+	buf_done(&out);
+	buf_done(&who);
+}
+
 int main(void)
 {
+	check_nowhere(PERF_WHO_NAMESPACE_INITIAL, 0, "swapper 0", "idle sample");
+	check_nowhere(PERF_WHO_NAMESPACE_UNKNOWN, 0, "swapper 0", "idle-or-outside sample");
+	check_nowhere(PERF_WHO_NAMESPACE_OTHER, 0, "[idle-or-outside] -1 by itself",
+		      "idle-or-outside sample");
+	check_nowhere(PERF_WHO_NAMESPACE_INITIAL, 0x1010, "swapper 0", "unknown conflict");
+	check_nowhere(PERF_WHO_NAMESPACE_UNKNOWN, 0x1010, "[outside] -1 by itself",
+		      "outside sample");
 	check_story(
 		PERF_WHO_NAMESPACE_INITIAL, false,
 		"swapper 0\nswapper 0\nswapper 0\n- -1\n:-1 -1\n:5 5\nswapper 0\nswapper 0\n:5 5\n:5 5\n:6 6\n",

@@ -63,6 +63,40 @@ static void check_second(json_object *o)
 	CHECK_STR(text(get(o, "addr"), "ip"), "0x1800", "the data address");
 }
 
+/* A branch's flags and cycles are there where the processor says them. */
+static void check_branches(void)
+{
+	const uint64_t words[] = {0x10, 0x20, 0,
+				  0x30, 0x40, PERF_BRANCH_PREDICTED,
+				  0x50, 0x60, PERF_BRANCH_MISPRED | 9 << PERF_BRANCH_CYCLES_SHIFT};
+	struct perf_attr attr = {.type = PERF_TYPE_HARDWARE,
+				 .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+						PERF_SAMPLE_BRANCH_STACK};
+	struct perf_sample s = {.misc = PERF_RECORD_MISC_USER, .pid = 1, .tid = 1};
+	struct script_text_opts opts = {.no_inlines = true};
+	struct perf_build b = {0};
+	struct buf out = {0};
+	struct script_json *j = script_json_new(&opts, &(struct clew_sink){script_keep, &out});
+	struct analyze *a;
+
+	s.branches.nr = 3;
+	s.branches.words = (struct perf_words){.data = (const uint8_t *)words, .nr = 9};
+	perf_build_event(&b, &attr, "cycles", (uint64_t[]){7}, 1);
+	perf_build_sample(&b, 0, &s);
+	script_run(perf_build_finish(&b), &a, &(struct ana_opts){0});
+	analyze_run(a, &(struct ana_consumer){script_json_batch, j}, NULL);
+	script_json_flush(j);
+	CHECK(strstr(buf_cstr(&out),
+		     "\"branches\":[{\"from\":\"0x10\",\"to\":\"0x20\"},"
+		     "{\"from\":\"0x30\",\"to\":\"0x40\",\"mispredicted\":false},"
+		     "{\"from\":\"0x50\",\"to\":\"0x60\",\"mispredicted\":true,\"cycles\":9}]"),
+	      "branches say what the processor does: %s", buf_cstr(&out));
+	script_json_free(j);
+	analyze_free(a);
+	perf_build_done(&b);
+	buf_done(&out);
+}
+
 int main(void)
 {
 	struct buf out = {0};
@@ -86,5 +120,6 @@ int main(void)
 	}
 	CHECK_EQ(nr, 3, "one line per event");
 	buf_done(&out);
+	check_branches();
 	return tap_done();
 }

@@ -27,6 +27,8 @@ static const struct {
 	  .level = WHO_LEVEL_UNKNOWN,
 	  .security = ARM_NONSECURE},
 	 "idle-or-outside/switch",			"\"who\":{\"kind\":\"idle-or-outside\",\"evidence\":\"switch\",\"machine\":\"host\"}"},
+	{{.kind = WHO_IDLE, .evidence = WHO_BY_SAMPLE, .level = WHO_LEVEL_UNKNOWN},
+	 "idle/sample",				   "\"who\":{\"kind\":\"idle\",\"evidence\":\"sample\",\"machine\":\"host\"}"           },
 	{{.kind = WHO_UNKNOWN,
 	  .reason = WHO_SWITCHING,
 	  .has = WHO_A_SWITCHING,
@@ -59,13 +61,14 @@ static void counts(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		who_counts_add(&c, &rows[i].a);
 	who_counts_text(&out, &c, NULL);
-	CHECK_STR(buf_cstr(&out),
-		  "\nWho ran:\n           6  records\n           2  task\n           1  outside\n"
-		  "           1  idle-or-outside\n           2  unknown\n"
-		  "known by evidence:\n           2  context\n           2  switch\n"
-		  "unknown by reason:\n           1  switching\n           1  world\n"
-		  "of all:\n           1  in a guest\n",
-		  "kinds add up to the records, evidence to those known, reasons to the rest");
+	CHECK_STR(
+		buf_cstr(&out),
+		"\nWho ran:\n           7  records\n           2  task\n           1  idle\n           1  outside\n"
+		"           1  idle-or-outside\n           2  unknown\n"
+		"known by evidence:\n           2  context\n           2  switch\n           1  sample\n"
+		"unknown by reason:\n           1  switching\n           1  world\n"
+		"of all:\n           1  in a guest\n",
+		"kinds add up to the records, evidence to those known, reasons to the rest");
 	buf_done(&out);
 }
 

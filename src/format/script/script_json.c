@@ -217,8 +217,10 @@ static void add_branches(struct script_json *j, const struct ana_event *ev)
 		json_open(&j->put, '{');
 		json_put_hex(&j->put, "from", br.from);
 		json_put_hex(&j->put, "to", br.to);
-		json_put_bool(&j->put, "mispredicted", br.flags & PERF_BRANCH_MISPRED);
-		json_put_u64(&j->put, "cycles", perf_branch_cycles(br.flags));
+		if (br.flags & (PERF_BRANCH_MISPRED | PERF_BRANCH_PREDICTED))
+			json_put_bool(&j->put, "mispredicted", br.flags & PERF_BRANCH_MISPRED);
+		if (perf_branch_cycles(br.flags))
+			json_put_u64(&j->put, "cycles", perf_branch_cycles(br.flags));
 		json_close(&j->put, '}');
 	}
 	json_close(&j->put, ']');
