@@ -12,7 +12,7 @@
 #include "format/report/stats_text.h"
 #include "os/dir.h"
 #include "os/file.h"
-#include "perfdata/perf_abi.h"
+#include "perfdata/perf_file.h"
 
 enum { MAX_FILES = 512, MAX_FORMATS = 32 };
 
@@ -120,14 +120,13 @@ void tui_report_info(struct tui_report *t)
 
 static bool is_recording(const char *path)
 {
-	uint64_t magic;
+	uint8_t magic[8];
 	int fd = os_open_regular(path);
 	bool is_one;
 
 	if (fd < 0)
 		return false;
-	is_one = os_read(fd, &magic, sizeof(magic)) == sizeof(magic) &&
-		 le64toh(magic) == PERF_MAGIC2;
+	is_one = os_read(fd, magic, sizeof(magic)) == sizeof(magic) && perf_file_has_magic(magic);
 	os_close(fd);
 	return is_one;
 }

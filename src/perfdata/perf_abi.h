@@ -377,7 +377,9 @@ enum perf_auxtrace_type {
 	PERF_AUXTRACE_VPA_DTL = 7,
 };
 
-/* perf.data, file mode: magic "PERFILE2", read as a little-endian word */
+/* perf.data, file mode: magic "PERFILE2", read as a little-endian word. Version 1, of perf
+ * before 3.4, has "PERFFILE" in either byte order. */
+#define PERF_MAGIC1 0x454c494646524550ull
 #define PERF_MAGIC2 0x32454c4946524550ull
 
 struct perf_file_section {

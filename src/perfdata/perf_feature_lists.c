@@ -343,11 +343,31 @@ bool perf_cpu_domain_next(struct perf_cpu_domain_list *d, struct perf_cpu_domain
 			get_string(l, &ret->cpu_mask) && get_string(l, &ret->cpu_list));
 }
 
+/* perf before 2.6.36 wrote no pid before the id. The kernel's name is that of the first record, and
+ * tells the two apart.
+ * Spec: Linux 6.12 tools/perf/util/header.c, perf_header__read_build_ids(). */
+static bool has_no_pid(struct bytes records)
+{
+	static const char end_of_name[] = "nel.kallsyms]"; /* after four bytes of it */
+	enum { NAME_AT = 36 };
+
+	return bytes_left(&records) >= NAME_AT + sizeof(end_of_name) &&
+	       !memcmp(records.pos + NAME_AT, end_of_name, sizeof(end_of_name) - 1);
+}
+
 bool perf_features_build_ids(const struct perf_features *f, struct perf_list *ret)
 {
-	*ret = (struct perf_list){
-		.at = f->section[PERF_FEAT_BUILD_ID], .swap = f->swap, .left = UINT32_MAX};
+	struct bytes section = f->section[PERF_FEAT_BUILD_ID];
+
+	*ret = (struct perf_list){.at = section, .swap = f->swap, .left = UINT32_MAX};
+	ret->has_no_pid = section.pos && has_no_pid(section);
 	return ret->at.pos != NULL;
+}
+
+static enum clew_err parse_build_id(const struct perf_list *l, const struct perf_record *r,
+				    struct perf_build_id_record *ret)
+{
+	return l->has_no_pid ? perf_build_id_parse_old(r, ret) : perf_build_id_parse(r, ret);
 }
 
 static bool get_build_id(struct perf_list *l, struct perf_build_id_record *ret, uint16_t *ret_misc)
@@ -360,7 +380,7 @@ static bool get_build_id(struct perf_list *l, struct perf_build_id_record *ret, 
 	r.size = load_u16(r.data + 6, l->swap);
 	r.swap = l->swap;
 	if (r.size < sizeof(struct perf_event_header) || !bytes_skip(&l->at, r.size) ||
-	    perf_build_id_parse(&r, ret) != CLEW_OK)
+	    parse_build_id(l, &r, ret) != CLEW_OK)
 		return false;
 	*ret_misc = r.misc;
 	return true;

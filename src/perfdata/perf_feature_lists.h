@@ -20,6 +20,7 @@ struct perf_list {
 	struct bytes at;
 	uint32_t left; /* items the section still claims */
 	bool swap, is_bad;
+	bool has_no_pid; /* build ids of perf before 2.6.36 */
 };
 
 /** A list of bare strings: CMDLINE, and the sibling lists of CPU_TOPOLOGY. */

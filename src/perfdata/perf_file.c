@@ -220,6 +220,19 @@ enum clew_err perf_file_next(struct perf_file *f, struct perf_record *ret, struc
 	return CLEW_OK;
 }
 
+/* Version 1 is text, in both byte orders. */
+static bool is_magic1(const uint8_t magic[8])
+{
+	return load_le64(magic) == PERF_MAGIC1;
+}
+
+bool perf_file_has_magic(const uint8_t magic[8])
+{
+	uint64_t v = load_le64(magic);
+
+	return is_magic1(magic) || v == PERF_MAGIC2 || v == __builtin_bswap64(PERF_MAGIC2);
+}
+
 static enum clew_err read_magic(struct perf_file *f, struct clew_diag *diag)
 {
 	enum clew_err err = perf_file_need(f, PERF_PIPE_HEADER_SIZE, diag);
@@ -230,14 +243,18 @@ static enum clew_err read_magic(struct perf_file *f, struct clew_diag *diag)
 	if (err != CLEW_OK)
 		return clew_fail(diag, err == CLEW_TRUNCATED ? CLEW_BAD_FILE : err, 0,
 				 "not a perf.data file");
-	magic = load_u64(f->main.pos, false);
-	f->swap = magic == __builtin_bswap64(PERF_MAGIC2);
-	if (magic != PERF_MAGIC2 && !f->swap)
+	if (!perf_file_has_magic(f->main.pos))
 		return clew_fail(
 			diag, CLEW_BAD_FILE, 0,
 			memcmp(f->main.pos, "PERF", 4) != 0
 				? "not a perf.data file"
 				: "a perf.data file of a version this program cannot read");
+	magic = load_u64(f->main.pos, false);
+	f->is_version1 = is_magic1(f->main.pos);
+	f->swap = magic == __builtin_bswap64(PERF_MAGIC2);
+	if (f->is_version1 && !perf_header_find_order(f))
+		return clew_fail(diag, CLEW_BAD_FILE, 8,
+				 "a perf.data file of version 1 without a byte order");
 	size = load_u64(f->main.pos + 8, f->swap);
 	f->is_pipe = size == PERF_PIPE_HEADER_SIZE;
 	f->features.swap = f->swap;
@@ -316,6 +333,7 @@ enum clew_err perf_file_reopen(struct perf_file **ret, const struct perf_file *f
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	f->in = first->in;
 	f->swap = first->swap;
+	f->is_version1 = first->is_version1;
 	f->is_unfinished = first->is_unfinished;
 	f->data = first->data;
 	f->limit = first->limit;
@@ -330,6 +348,11 @@ enum clew_err perf_file_reopen(struct perf_file **ret, const struct perf_file *f
 bool perf_file_is_pipe(const struct perf_file *f)
 {
 	return f->is_pipe;
+}
+
+unsigned int perf_file_version(const struct perf_file *f)
+{
+	return f->is_version1 ? 1 : 2;
 }
 
 bool perf_file_is_swapped(const struct perf_file *f)

@@ -10,8 +10,8 @@
 #include "perfdata/perf_who_facts.h"
 
 /**
- * Reads perf.data: file mode and pipe mode, either byte order, COMPRESSED and COMPRESSED2
- * transparently.
+ * Reads perf.data: versions 1 and 2, file mode and pipe mode, either byte order, COMPRESSED and
+ * COMPRESSED2 transparently.
  *
  * Bytes come from @p data (a mapped file; pipe-mode content is fine) or, with data NULL, from
  * read(), which returns bytes read, 0 at the end or a negative errno.
@@ -43,8 +43,7 @@ struct perf_file_counts {
  * one of them.
  *
  * @return CLEW_BAD_FILE: not perf.data, or a header that contradicts itself; CLEW_TRUNCATED;
- * CLEW_UNSUPPORTED (a perf.data directory format or version 1); CLEW_NO_MEMORY; CLEW_OS from
- * read().
+ * CLEW_UNSUPPORTED (a perf.data directory format); CLEW_NO_MEMORY; CLEW_OS from read().
  */
 enum clew_err perf_file_open(struct perf_file **ret, const struct perf_input *in,
 			     struct clew_diag *diag);
@@ -76,6 +75,12 @@ enum clew_err perf_file_next(struct perf_file *f, struct perf_record *ret, struc
  */
 void perf_block_hold(struct perf_block *b);
 void perf_block_release(struct perf_block *b);
+
+/** Does a file that begins with @p magic, in the order of its bytes, call itself perf.data? */
+bool perf_file_has_magic(const uint8_t magic[8]);
+
+/** perf.data's version: 1 or 2. */
+unsigned int perf_file_version(const struct perf_file *f);
 
 bool perf_file_is_pipe(const struct perf_file *f);
 bool perf_file_is_swapped(const struct perf_file *f);

@@ -30,7 +30,7 @@ struct perf_window {
 
 struct perf_file {
 	struct perf_input in;
-	bool is_pipe, swap, is_unfinished, is_over;
+	bool is_pipe, swap, is_unfinished, is_over, is_version1;
 	struct perf_file_section data;
 	uint64_t limit; /* offset where the records end */
 	struct perf_window main;
@@ -48,6 +48,9 @@ struct perf_file {
 /** Make @p n bytes from main.pos on readable. @return CLEW_END: no byte is left; CLEW_TRUNCATED:
  * fewer than n are. */
 enum clew_err perf_file_need(struct perf_file *f, uint64_t n, struct clew_diag *diag);
+
+/** Version 1: find the byte order, by numbers that are small in one. @return false: in neither. */
+bool perf_header_find_order(struct perf_file *f);
 
 /** File mode: magic, attrs, features. */
 enum clew_err perf_header_read(struct perf_file *f, struct clew_diag *diag);

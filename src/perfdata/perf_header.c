@@ -65,6 +65,28 @@ static enum clew_err read_attrs(struct perf_file *f, const struct file_header *h
 	return CLEW_OK;
 }
 
+/* The 64-bit words of another byte order may have been two of 32 bits, of a 32-bit machine. perf
+ * has recorded its host's name since 3.2, with the first features but build ids. Spec: Linux 6.12
+ * tools/perf/util/header.c, perf_file_header__read(). */
+static void read_feature_bits(struct perf_file *f, const uint8_t *p)
+{
+	uint64_t *bits = f->features.bits;
+	bool has_any = false;
+
+	for (int i = 0; i < PERF_FEAT_BITS / 64; i++) {
+		bits[i] = load_u64(p + 8 * i, f->swap);
+		has_any |= bits[i];
+	}
+	if (!f->is_version1 || !f->swap || !has_any || bits[0] >> PERF_FEAT_HOSTNAME & 1)
+		return;
+	for (int i = 0; i < PERF_FEAT_BITS / 64; i++)
+		bits[i] = bits[i] << 32 | bits[i] >> 32;
+	if (bits[0] >> PERF_FEAT_HOSTNAME & 1)
+		return;
+	memset(bits, 0, sizeof(f->features.bits));
+	bits[0] = 1 << PERF_FEAT_BUILD_ID;
+}
+
 /* Sections that lie outside the file (it was cut) count as missing. */
 static void read_features(struct perf_file *f)
 {
@@ -119,6 +141,23 @@ static enum clew_err check_data(struct perf_file *f, struct clew_diag *diag)
 	return CLEW_OK;
 }
 
+bool perf_header_find_order(struct perf_file *f)
+{
+	enum { MAX_ENTRY = 0xffff };
+	const uint8_t *p = f->main.pos;
+	uint64_t size = load_u64(p + 8, false);
+
+	if (size == PERF_PIPE_HEADER_SIZE || size == __builtin_bswap64(PERF_PIPE_HEADER_SIZE)) {
+		f->swap = size != PERF_PIPE_HEADER_SIZE;
+		return true;
+	}
+	if (perf_file_need(f, PERF_FILE_HEADER_SIZE, NULL))
+		return false;
+	size = load_u64(f->main.pos + 16, false);
+	f->swap = size > MAX_ENTRY;
+	return size <= MAX_ENTRY || __builtin_bswap64(size) <= MAX_ENTRY;
+}
+
 enum clew_err perf_header_read(struct perf_file *f, struct clew_diag *diag)
 {
 	const uint8_t *p = f->in.data;
@@ -132,10 +171,8 @@ enum clew_err perf_header_read(struct perf_file *f, struct clew_diag *diag)
 
 	if (h.size < MIN_HEADER_SIZE)
 		return clew_fail(diag, CLEW_BAD_FILE, 8, "the header claims an impossible size");
-	if (h.size >= PERF_FILE_HEADER_SIZE) {
-		for (int i = 0; i < PERF_FEAT_BITS / 64; i++)
-			f->features.bits[i] = load_u64(p + MIN_HEADER_SIZE + 8 * i, f->swap);
-	}
+	if (h.size >= PERF_FILE_HEADER_SIZE)
+		read_feature_bits(f, p + MIN_HEADER_SIZE);
 	f->data = h.data;
 	err = check_data(f, diag);
 	if (err == CLEW_OK)

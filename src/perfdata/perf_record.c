@@ -381,12 +381,13 @@ enum clew_err perf_auxtrace_error_parse(const struct perf_record *r,
 	return done(&c);
 }
 
-enum clew_err perf_build_id_parse(const struct perf_record *r, struct perf_build_id_record *ret)
+static enum clew_err build_id_parse(const struct perf_record *r, bool has_pid,
+				    struct perf_build_id_record *ret)
 {
 	struct cursor c = start(r);
 	struct bytes id;
 
-	*ret = (struct perf_build_id_record){.pid = u32(&c)};
+	*ret = (struct perf_build_id_record){.pid = has_pid ? u32(&c) : UINT32_MAX};
 	id = take(&c, 24); /* 20 bytes, then the size where misc says so, else padding */
 	if (c.is_bad)
 		return CLEW_BAD_FILE;
@@ -396,6 +397,16 @@ enum clew_err perf_build_id_parse(const struct perf_record *r, struct perf_build
 		ret->build_id_bytes = id.pos[20];
 	ret->filename = text(&c);
 	return done(&c);
+}
+
+enum clew_err perf_build_id_parse(const struct perf_record *r, struct perf_build_id_record *ret)
+{
+	return build_id_parse(r, true, ret);
+}
+
+enum clew_err perf_build_id_parse_old(const struct perf_record *r, struct perf_build_id_record *ret)
+{
+	return build_id_parse(r, false, ret);
 }
 
 enum clew_err perf_time_conv_parse(const struct perf_record *r, struct perf_time_conv *ret)

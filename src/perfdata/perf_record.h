@@ -174,6 +174,9 @@ struct perf_build_id_record { /* HEADER_BUILD_ID, and each entry of the BUILD_ID
 	const char *filename;
 };
 enum clew_err perf_build_id_parse(const struct perf_record *r, struct perf_build_id_record *ret);
+/** The same without a pid, as perf before 2.6.36 wrote it into the header. */
+enum clew_err perf_build_id_parse_old(const struct perf_record *r,
+				      struct perf_build_id_record *ret);
 
 struct perf_time_conv {
 	uint64_t shift, mult, zero, cycles, mask; /* cycles, mask: 0 / all ones in old records */

@@ -270,13 +270,22 @@ static void finish_auxtrace_index(struct perf_build *b)
 	buf_done(&p.buf);
 }
 
+/* Version 1 does not say its byte order. */
+static void put_magic(struct perf_build *b)
+{
+	if (b->opts.is_version1)
+		put_bytes(&b->out, bytes_of("PERFFILE", 8));
+	else
+		put_u64(&b->out, PERF_MAGIC2);
+}
+
 static void put_file_header(struct perf_build *b, uint64_t ids_bytes)
 {
 	uint64_t entry = attr_bytes(b) + sizeof(struct perf_file_section);
 	uint64_t bits[PERF_FEAT_BITS / 64] = {0};
 	struct perf_put *p = &b->out;
 
-	put_u64(p, PERF_MAGIC2);
+	put_magic(b);
 	put_u64(p, PERF_FILE_HEADER_SIZE);
 	put_u64(p, entry);
 	put_section(p, PERF_FILE_HEADER_SIZE + ids_bytes, entry * b->events.nr);
@@ -284,8 +293,11 @@ static void put_file_header(struct perf_build *b, uint64_t ids_bytes)
 	put_section(p, 0, 0);
 	for (unsigned int i = 0; i < PERF_FEAT_MAX; i++)
 		bits[i / 64] |= (uint64_t)b->has_feature[i] << i % 64;
-	for (unsigned int i = 0; i < PERF_FEAT_BITS / 64; i++)
-		put_u64(p, b->opts.is_unfinished ? 0 : bits[i]);
+	for (unsigned int i = 0; i < PERF_FEAT_BITS / 64; i++) {
+		uint64_t v = b->opts.is_unfinished ? 0 : bits[i];
+
+		put_u64(p, b->opts.has_32bit_words && b->opts.big ? v << 32 | v >> 32 : v);
+	}
 }
 
 static void put_attrs(struct perf_build *b)
@@ -328,7 +340,7 @@ struct bytes perf_build_finish(struct perf_build *b)
 
 	b->out.big = b->opts.big;
 	if (b->opts.pipe) {
-		put_u64(&b->out, PERF_MAGIC2);
+		put_magic(b);
 		put_u64(&b->out, PERF_PIPE_HEADER_SIZE);
 		put_bytes(&b->out, put_result(&b->data));
 		return put_result(&b->out);

@@ -29,6 +29,8 @@ struct perf_build_opts {
 	bool big;              /* big-endian */
 	bool is_unfinished;    /* data size 0 in the header and no features, as after kill -9 */
 	uint32_t attr_bytes;   /* of each attr in the file; 0: 144 */
+	bool is_version1;      /* "PERFFILE" */
+	bool has_32bit_words;  /* feature bits as of a 32-bit machine */
 	bool simpleperf_index; /* AUXTRACE feature without the count */
 };
 

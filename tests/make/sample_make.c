@@ -7,7 +7,8 @@
 #include "make/perf_build.h"
 
 /*
- * Usage: sample_make [--pipe] [--feature | --no-feature] < TEXT > perf.data
+ * Usage: sample_make [--pipe] [--feature | --no-feature] [--big] [--version1] [--words32]
+ *	[--attr-bytes=N] < TEXT > perf.data
  *
  * A recording from a text, one record per line, numbers in hex:
  *
@@ -131,6 +132,11 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc; i++) {
 		b.opts.pipe |= !strcmp(argv[i], "--pipe");
+		b.opts.big |= !strcmp(argv[i], "--big");
+		b.opts.is_version1 |= !strcmp(argv[i], "--version1");
+		b.opts.has_32bit_words |= !strcmp(argv[i], "--words32");
+		if (!strncmp(argv[i], "--attr-bytes=", 13))
+			b.opts.attr_bytes = (uint32_t)strtoul(argv[i] + 13, NULL, 10);
 		is_said |= !strcmp(argv[i], "--feature");
 		is_unsaid |= !strcmp(argv[i], "--no-feature");
 	}
@@ -150,6 +156,8 @@ int main(int argc, char **argv)
 	}
 	if (!b.opts.pipe)
 		perf_build_event_desc(&b);
+	if (b.opts.is_version1 && !b.opts.pipe)
+		perf_build_feature_string(&b, PERF_FEAT_HOSTNAME, "box");
 	if (is_said || (has_branches && !is_unsaid))
 		perf_build_feature(&b, PERF_FEAT_BRANCH_STACK, (struct bytes){0});
 	file = perf_build_finish(&b);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "make/perf_random.h"
+#include "perfdata/perf_feature_lists.h"
 #include "perfdata/perf_file_impl.h"
 #include "unit/tap.h"
 
@@ -92,7 +93,137 @@ static void test_not_perf_data(void)
 	CHECK_EQ(open_bytes((struct bytes){0}, &f, &diag), CLEW_BAD_FILE, "an empty file");
 	CHECK_EQ(open_bytes(bytes_of("PERFILE2", 8), &f, &diag), CLEW_BAD_FILE, "8 bytes");
 	CHECK_EQ(open_bytes(bytes_of("PERFFILE\0\0\0\0\0\0\0\0", 16), &f, &diag), CLEW_BAD_FILE,
-		 "version 1");
+		 "version 1, without a byte order");
+	CHECK_EQ(open_bytes(bytes_of("PERFILE3\0\0\0\0\0\0\0\0", 16), &f, &diag), CLEW_BAD_FILE,
+		 "version 3");
+}
+
+/* Version 1 is written in both byte orders and says neither. */
+static void test_version1(struct perf_build_opts opts)
+{
+	struct perf_build b = {.opts = opts};
+	struct perf_file *f, *second;
+	struct clew_diag diag;
+	uint32_t online, available;
+	struct perf_put cpus = {.big = opts.big};
+	struct perf_record r;
+
+	b.opts.is_version1 = true;
+	perf_build_event(&b, &plain_attr, "cycles", (uint64_t[]){7}, 1);
+	perf_build_feature_string(&b, PERF_FEAT_HOSTNAME, "box");
+	put_u32(&cpus, 8);
+	put_u32(&cpus, 4);
+	perf_build_feature(&b, PERF_FEAT_NRCPUS, put_result(&cpus));
+	perf_build_sample(&b, 0, &(struct perf_sample){.ip = 1, .time = 10});
+	open_bytes(perf_build_finish(&b), &f, &diag);
+	CHECK(f && perf_file_version(f) == 1 && perf_file_is_swapped(f) == opts.big &&
+		      perf_file_is_pipe(f) == opts.pipe,
+	      "version 1, %s-endian %s, attrs of %u bytes", opts.big ? "big" : "little",
+	      opts.pipe ? "pipe" : "file", opts.attr_bytes);
+	CHECK(read_all(f, &diag) == CLEW_END &&
+		      perf_file_counts(f)->by_type[PERF_RECORD_SAMPLE] == 1,
+	      "its record");
+	CHECK(perf_evlist_by_id(perf_file_evlist(f), 7), "its event, by id");
+	CHECK_STR(perf_features_string(perf_file_features(f), PERF_FEAT_HOSTNAME), "box",
+		  "its features%s", opts.has_32bit_words ? ", from a 32-bit machine" : "");
+	CHECK(perf_features_nr_cpus(perf_file_features(f), &online, &available) && online == 4,
+	      "and their numbers");
+	CHECK(perf_file_reopen(&second, f, &diag) == CLEW_OK &&
+		      perf_file_next(second, &r, &diag) == CLEW_OK &&
+		      perf_file_version(second) == 1,
+	      "a second reader");
+	perf_file_free(second);
+	perf_file_free(f);
+	perf_build_done(&b);
+	buf_done(&cpus.buf);
+}
+
+/* perf before 3.2 had no name of the host; of other features a file in the other order says
+ * nothing. */
+static void test_version1_features(void)
+{
+	struct perf_build b = {
+		.opts = {.big = true, .is_version1 = true}
+        };
+	struct clew_diag diag;
+	struct perf_file *f;
+
+	perf_build_event(&b, &plain_attr, "cycles", NULL, 0);
+	perf_build_feature(&b, PERF_FEAT_BUILD_ID, bytes_of("12345678", 8));
+	open_bytes(perf_build_finish(&b), &f, &diag);
+	CHECK(f && perf_file_features(f)->bits[0] == 1 << PERF_FEAT_BUILD_ID &&
+		      bytes_left(&perf_file_features(f)->section[PERF_FEAT_BUILD_ID]) == 8,
+	      "without the host's name the features are build ids alone");
+	perf_file_free(f);
+	perf_build_done(&b);
+}
+
+/* perf before 2.6.36 wrote build ids without a pid. */
+static void test_old_build_ids(bool has_pid)
+{
+	struct perf_build b = {.opts = {.is_version1 = true}};
+	static const char *const names[] = {"[kernel.kallsyms]", "/bin/sh"};
+	struct perf_build_id_record id;
+	struct perf_put p = {0};
+	struct perf_list list;
+	struct clew_diag diag;
+	struct perf_file *f;
+	uint16_t misc;
+
+	perf_build_event(&b, &plain_attr, "cycles", NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		put_u32(&p, PERF_RECORD_HEADER_BUILD_ID);
+		put_u32(&p, (uint32_t)(has_pid ? 68 : 64) << 16);
+		if (has_pid)
+			put_u32(&p, 7);
+		for (uint8_t n = 0; n < 24; n++)
+			put_u8(&p, n < 20 ? n + 1 : 0);
+		put_bytes(&p, bytes_of(names[i], strlen(names[i])));
+		for (size_t n = strlen(names[i]); n < 32; n++)
+			put_u8(&p, 0);
+	}
+	perf_build_feature(&b, PERF_FEAT_BUILD_ID, put_result(&p));
+	open_bytes(perf_build_finish(&b), &f, &diag);
+	CHECK(perf_features_build_ids(perf_file_features(f), &list), "build ids");
+	for (int i = 0; i < 2; i++)
+		CHECK(perf_build_id_next(&list, &id, &misc) && !strcmp(id.filename, names[i]) &&
+			      id.build_id[0] == 1 && id.build_id[19] == 20,
+		      "%s %s a pid", names[i], has_pid ? "with" : "without");
+	CHECK(!perf_build_id_next(&list, &id, &misc) && !list.is_bad, "no more");
+	perf_file_free(f);
+	perf_build_done(&b);
+	buf_done(&p.buf);
+}
+
+/* Of no event in either order. */
+static void test_version1_bad(void)
+{
+	static const uint64_t sizes[] = {0, 79, 1ull << 40, UINT64_MAX};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct perf_build b = {.opts = {.is_version1 = true}};
+		struct clew_diag diag = {0};
+		struct perf_file *f;
+
+		small_file(&b);
+		set_u64(&b, 16, sizes[i]);
+		CHECK(open_bytes(put_result(&b.out), &f, &diag) == CLEW_BAD_FILE && diag.what,
+		      "version 1, attr entries of %llx bytes: %s", (unsigned long long)sizes[i],
+		      diag.what ? diag.what : "-");
+		perf_file_free(f);
+		perf_build_done(&b);
+	}
+}
+
+static void test_magic(void)
+{
+	static const char *const yes[] = {"PERFFILE", "PERFILE2", "2ELIFREP"},
+				 *const no[] = {"ELIFFREP", "PERFILE1", "PERFILE3", "\177ELF    "};
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++)
+		CHECK(perf_file_has_magic((const uint8_t *)yes[i]), "%s", yes[i]);
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
+		CHECK(!perf_file_has_magic((const uint8_t *)no[i]), "not %s", no[i]);
 }
 
 struct pieces {
@@ -489,6 +620,16 @@ int main(void)
 {
 	test_long_pipe(); /* first: the peak of the others would hide its own */
 	test_not_perf_data();
+	test_magic();
+	for (int i = 0; i < 16; i++)
+		test_version1((struct perf_build_opts){.big = i & 1,
+						       .pipe = i & 2,
+						       .has_32bit_words = i & 4,
+						       .attr_bytes = i & 8 ? 144 : 64});
+	test_version1_features();
+	test_version1_bad();
+	test_old_build_ids(false);
+	test_old_build_ids(true);
 	test_bad_headers();
 	test_streams();
 	test_bad_records();

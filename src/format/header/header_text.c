@@ -376,8 +376,9 @@ void header_text(struct buf *out, const struct header_facts *h)
 	if (h->captured_on)
 		buf_printf(out, "# captured on    : %s\n", h->captured_on);
 	buf_printf(out,
-		   "# header version : 1\n# data offset    : %llu\n# data size      : %llu\n"
+		   "# header version : %u\n# data offset    : %llu\n# data size      : %llu\n"
 		   "# feat offset    : %llu\n",
+		   perf_file_version(h->file) - 1, /* as perf counts them */
 		   (unsigned long long)data.offset, (unsigned long long)data.size,
 		   (unsigned long long)(data.offset + data.size));
 	if (is_pipe)
