@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/proc.h"
+
 enum { MAX_TRIES = 64, MAX_PREFIX = 32 };
 
 static const char proc[] = "/proc/", root_dir[] = "/root";
@@ -54,6 +56,11 @@ static int open_again(const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+static uint32_t living_of(const char *path)
+{
+	return os_proc_living((uint32_t)strtoul(path + sizeof(proc) - 1, NULL, 10));
+}
+
 int os_path_open(const char *path, int flags)
 {
 	size_t n = os_path_root_bytes(path);
@@ -64,6 +71,10 @@ int os_path_open(const char *path, int flags)
 		return open_again(path, flags);
 	snprintf(prefix, sizeof(prefix), "%.*s", (int)n, path);
 	root = open_again(prefix, O_PATH | O_DIRECTORY);
+	if (root == -ENOENT) { /* its first thread may have ended */
+		snprintf(prefix, sizeof(prefix), "%s%u%s", proc, living_of(path), root_dir);
+		root = open_again(prefix, O_PATH | O_DIRECTORY);
+	}
 	if (root < 0)
 		return root;
 	fd = open_in(root, path + n, flags);
@@ -99,7 +110,7 @@ bool os_is_own_root(uint32_t pid)
 	char path[MAX_PREFIX];
 	struct stat its, ours;
 
-	snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	snprintf(path, sizeof(path), "/proc/%u/root", os_proc_living(pid));
 	return stat(path, &its) || stat("/", &ours) ||
 	       (its.st_dev == ours.st_dev && its.st_ino == ours.st_ino);
 }

@@ -293,13 +293,40 @@ void os_kernel_release(char *ret, size_t size)
 	snprintf(ret, size, "%s", uname(&u) ? "" : u.release);
 }
 
+/* No program: of a kernel thread, and of one that has ended. */
+static bool has_no_exe(uint32_t pid)
+{
+	char path[40], name[16];
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	return os_read_link(path, name, sizeof(name)) == -ENOENT;
+}
+
+uint32_t os_proc_living(uint32_t pid)
+{
+	uint32_t found = pid;
+	struct os_dir *d;
+	char path[40];
+	int tid;
+
+	if (!has_no_exe(pid))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	d = os_dir_open(path, NULL);
+	while (d && found == pid && (tid = os_dir_next_number(d)) >= 0)
+		if (!has_no_exe((uint32_t)tid))
+			found = (uint32_t)tid;
+	os_dir_close(d);
+	return found;
+}
+
 uint64_t os_mnt_ns(uint32_t pid)
 {
 	char path[40];
 	struct stat st;
 
 	if (pid)
-		snprintf(path, sizeof(path), "/proc/%u/ns/mnt", pid);
+		snprintf(path, sizeof(path), "/proc/%u/ns/mnt", os_proc_living(pid));
 	else
 		snprintf(path, sizeof(path), "/proc/self/ns/mnt");
 	return stat(path, &st) ? 0 : st.st_ino;

@@ -90,6 +90,12 @@ bool os_own_vdso(const void **ret, size_t *ret_size);
 /** Release of the running kernel, as `uname -r`; "" where the kernel does not say. */
 void os_kernel_release(char *ret, size_t size);
 
+/**
+ * The task by which /proc shows what all threads of @p pid share: memory, files, root. It is
+ * @p pid, or another of its threads where that one has ended before them. Itself if it is gone.
+ */
+uint32_t os_proc_living(uint32_t pid);
+
 /** Inode of the mount namespace of @p pid (0: ourselves); 0: unknown. */
 uint64_t os_mnt_ns(uint32_t pid);
 

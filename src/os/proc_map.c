@@ -9,7 +9,7 @@
 
 enum { MAX_TEXT = 64 * 1024 * 1024 };
 
-bool proc_maps_read(uint32_t pid, struct buf *text)
+static bool read_maps(uint32_t pid, struct buf *text)
 {
 	char path[64];
 
@@ -18,9 +18,19 @@ bool proc_maps_read(uint32_t pid, struct buf *text)
 	return os_read_into(path, MAX_TEXT, text) > 0;
 }
 
+bool proc_maps_read(uint32_t pid, struct buf *text)
+{
+	uint32_t living;
+
+	if (read_maps(pid, text))
+		return true;
+	living = os_proc_living(pid);
+	return living != pid && read_maps(living, text);
+}
+
 void proc_map_file(char ret[PROC_MAP_FILE_BYTES], uint32_t pid, uint64_t start, uint64_t end)
 {
-	snprintf(ret, PROC_MAP_FILE_BYTES, "/proc/%u/map_files/%llx-%llx", pid,
+	snprintf(ret, PROC_MAP_FILE_BYTES, "/proc/%u/map_files/%llx-%llx", os_proc_living(pid),
 		 (unsigned long long)start, (unsigned long long)end);
 }
 

@@ -24,8 +24,8 @@ struct proc_map {
 	size_t name_bytes;
 };
 
-/** What @p text holds becomes /proc/PID/maps, of a thread as of a process. @return false: it cannot
- * be read, or is empty. */
+/** What @p text holds becomes /proc/PID/maps, of a thread as of a process, also of one whose first
+ * thread has ended. @return false: it cannot be read, or is empty. */
 bool proc_maps_read(uint32_t pid, struct buf *text);
 
 enum { PROC_MAP_FILE_BYTES = 96 };

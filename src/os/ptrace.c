@@ -11,6 +11,8 @@
 # include <sys/user.h>
 # include <sys/wait.h>
 
+# include "os/proc.h"
+
 /* Spec: ptrace(2); Linux 6.18 arch/x86/kernel/ptrace.c. */
 
 enum {
@@ -198,6 +200,8 @@ size_t os_task_read(int pid, uint64_t address, void *ret, size_t size)
 	struct iovec to = {ret, size}, from = {(void *)(uintptr_t)address, size};
 	ssize_t n = process_vm_readv(pid, &to, 1, &from, 1, 0);
 
+	if (n < 0 && errno == ESRCH) /* its first thread may have ended */
+		n = process_vm_readv((int)os_proc_living((uint32_t)pid), &to, 1, &from, 1, 0);
 	return n < 0 ? 0 : (size_t)n;
 }
 

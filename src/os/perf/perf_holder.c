@@ -9,17 +9,18 @@
 
 static bool holds_events(int pid)
 {
+	uint32_t living = os_proc_living((uint32_t)pid);
 	char path[64], link[64];
 	struct os_dir *d;
 	bool found = false;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	snprintf(path, sizeof(path), "/proc/%u/fd", living);
 	d = os_dir_open(path, NULL);
 	if (!d)
 		return false;
 	while (!found && (fd = os_dir_next_number(d)) >= 0) {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+		snprintf(path, sizeof(path), "/proc/%u/fd/%d", living, fd);
 		found = os_read_link(path, link, sizeof(link)) >= 0 &&
 			!strcmp(link, "anon_inode:[perf_event]");
 	}

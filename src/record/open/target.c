@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "os/pid_view.h"
 #include "os/proc.h"
+#include "os/ptrace.h"
 
 enum { MAX_CPU = 1 << 16, STAT_BYTES = 4 << 20 };
 
@@ -180,6 +181,14 @@ static bool add_threads(struct rec_target *t, const struct os_pid_view *v, int p
 	return ok && vec_push(&t->pids, pid);
 }
 
+/* Of which process is a thread? Without a /proc that shows it, it stands for itself. */
+static bool add_thread(struct rec_target *t, const struct os_pid_view *v, int tid)
+{
+	int pid = v->is_own ? os_task_process(tid) : 0;
+
+	return vec_push(&t->tids, tid) && vec_push(&t->pids, pid ? pid : tid);
+}
+
 static enum clew_err add_listed(struct rec_target *t, const char *list, bool is_tid,
 				struct rec_error *error)
 {
@@ -203,8 +212,7 @@ static enum clew_err add_listed(struct rec_target *t, const char *list, bool is_
 				error, CLEW_NOT_FOUND,
 				"process %d is not in /proc, which shows another PID namespace",
 				id);
-		if (is_tid ? !vec_push(&t->tids, id) || !vec_push(&t->pids, id)
-			   : !add_threads(t, &view, id))
+		if (is_tid ? !add_thread(t, &view, id) : !add_threads(t, &view, id))
 			return rec_fail_memory(error);
 	} while (*at == ',' && at++);
 	return CLEW_OK;

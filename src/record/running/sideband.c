@@ -115,13 +115,14 @@ static void add_fork(struct rec_sideband *s, int pid, int tid, int ppid, int pti
 	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)tid);
 }
 
-/* @p at_proc: the thread's id in /proc. */
+/* @p at_proc: the thread's id in /proc. A first thread that has ended has those of the others. */
 static void add_namespaces(struct rec_sideband *s, uint32_t at_proc, int pid, int tid)
 {
 	static const char *const names[NR_NAMESPACES] = {"net",  "uts", "ipc",   "pid",
 							 "user", "mnt", "cgroup"};
 	size_t at = rec_sideband_begin(s, PERF_RECORD_NAMESPACES, 0);
 
+	at_proc = os_proc_living(at_proc);
 	rec_sideband_u32(s, (uint32_t)pid);
 	rec_sideband_u32(s, (uint32_t)tid);
 	rec_sideband_u64(s, NR_NAMESPACES);

@@ -384,6 +384,12 @@ static void seize_new(struct soft_tracer *x, int pid)
 	}
 }
 
+/* A process's first thread remains as long as others run. */
+static bool has_ended(int tid)
+{
+	return os_proc_living((uint32_t)tid) != (uint32_t)tid;
+}
+
 static int seize_all(struct soft_tracer *x, const struct soft_target *t)
 {
 	size_t nr_tids = t->tids ? t->tids->nr : 0, nr_pids = t->pids ? t->pids->nr : 0;
@@ -391,7 +397,7 @@ static int seize_all(struct soft_tracer *x, const struct soft_target *t)
 
 	for (size_t i = 0; i < nr_tids && !err; i++) {
 		err = seize(x, t->tids->data[i], false);
-		if (err == -ESRCH && nr_tids > 1)
+		if (err && nr_tids > 1 && (err == -ESRCH || has_ended(t->tids->data[i])))
 			err = 0;
 	}
 	for (size_t i = 0; i < nr_pids && !err; i++)

@@ -103,7 +103,7 @@ static const struct unw_code *from_memory(struct unw_store *store, const struct 
 	struct image i = {0};
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/mem", m->pid);
+	snprintf(path, sizeof(path), "/proc/%u/mem", os_proc_living(m->pid));
 	i.fd = os_open_read(path);
 	if (i.fd >= 0 && proc_maps_read(m->pid, &text))
 		gather(&i, m, &text);

@@ -287,22 +287,6 @@ static uint32_t procfs_of(const struct live_space *l, uint32_t pid)
 	return l->has_own_procfs ? pid : os_pid_procfs(pid);
 }
 
-/* @p pid: in /proc. A first thread that has ended has no maps any more; the others have. */
-static bool read_text_of_threads(struct live_space *l, uint32_t pid)
-{
-	bool is_read = false;
-	struct os_dir *d;
-	char path[64];
-	int tid;
-
-	snprintf(path, sizeof(path), "/proc/%u/task", pid);
-	d = os_dir_open(path, NULL);
-	while (d && !is_read && (tid = os_dir_next_number(d)) >= 0)
-		is_read = proc_maps_read((uint32_t)tid, &l->text);
-	os_dir_close(d);
-	return is_read;
-}
-
 static void read_maps(struct live_space *l, struct process *p, uint32_t pid)
 {
 	uint32_t procfs = procfs_of(l, pid);
@@ -310,7 +294,7 @@ static void read_maps(struct live_space *l, struct process *p, uint32_t pid)
 	const char *at;
 
 	p->read_ns = os_clock_ns();
-	if (!proc_maps_read(procfs, &l->text) && !read_text_of_threads(l, procfs))
+	if (!proc_maps_read(procfs, &l->text))
 		return;
 	p->maps.nr = 0;
 	for (at = buf_cstr(&l->text); proc_map_next(&at, &map);)
