@@ -91,6 +91,10 @@ enum flow_first { FLOW_FIRST_NONE, FLOW_FIRST_RAN, FLOW_FIRST_LOSS };
 /** Where the branch before it went. */
 enum flow_first_to { FLOW_TO_OPEN, FLOW_TO_KNOWN, FLOW_TO_UNKNOWN };
 
+/** After an indirect branch, if no address comes: to the top of the return stack; or to what was
+ * its top when the branch ran, and is on it no more. */
+enum flow_popping { FLOW_POPS_NOTHING, FLOW_POPS_TOP, FLOW_POPS_FORMER_TOP };
+
 struct flow_event_list {
 	VEC(struct flow_event);
 };
@@ -122,8 +126,7 @@ struct flow {
 	uint64_t pc;
 	enum isa isa;
 	bool needs_address, needs_context;
-	bool is_popping; /* after an indirect branch: to the return stack's top, if no address
-			    comes */
+	uint8_t popping; /* enum flow_popping */
 	bool no_push;    /* calls are not kept until an address comes */
 	struct code_context context;
 	struct clew_ticks ticks;   /* code_key */
@@ -239,6 +242,11 @@ const struct flow_totals *flow_counts_totals(struct flow *f);
 bool flow_counts_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
 		       void *ctx);
 
+static inline bool flow_is_branch(const struct flow_block *b)
+{
+	return b->kind == INSN_BRANCH || b->kind == INSN_COND || b->kind == INSN_INDIRECT;
+}
+
 /** Passed without a bit. */
 static inline bool flow_is_silent(const struct flow *f, const struct flow_block *b)
 {
@@ -251,6 +259,20 @@ static inline bool flow_may_have_bit(const struct flow *f, const struct flow_blo
 {
 	return !(f->rules.silent_kinds >> b->kind & 1) ||
 	       (b->flags & INSN_RET && is_taken && f->rules.has_return_stack);
+}
+
+/** After @p b, an indirect branch. Exception returns take nothing from the return stack.
+ * Spec: IHI 0064, "Return stack". */
+static inline uint8_t flow_popping_after(const struct flow *f, const struct flow_block *b)
+{
+	return f->rules.has_return_stack && !(b->flags & INSN_ERET) ? FLOW_POPS_TOP
+								    : FLOW_POPS_NOTHING;
+}
+
+/** Has the return stack what the branch before took from it? */
+static inline bool flow_may_pop(const struct flow *f)
+{
+	return f->popping == FLOW_POPS_FORMER_TOP || (f->popping && f->stack_nr);
 }
 
 /** What a call pushes. A silent one has no link to the block after it. */

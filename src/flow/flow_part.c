@@ -88,7 +88,7 @@ static struct flow_totals since(const struct flow *f, const struct flow_totals *
 
 static uint64_t place_of(const struct flow *f)
 {
-	if (f->is_popping && f->stack_nr)
+	if (flow_may_pop(f))
 		return f->stack[f->stack_top].address;
 	return f->needs_address ? FLOW_NO_ADDRESS : f->pc;
 }

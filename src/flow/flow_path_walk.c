@@ -45,8 +45,12 @@ uint32_t flow_return_block(struct flow *f, const struct flow_return *r)
 static bool pop_own(struct walk *w)
 {
 	struct place *p = &w->place;
+	const struct flow_block *last;
 
 	if (!p->nr_own)
+		return false;
+	last = &w->f->blocks.all.data[w->items[p->nr_items - 1] >> 1];
+	if (!flow_popping_after(w->f, last))
 		return false;
 	p->at = flow_return_block(w->f, &w->own[--p->nr_own]);
 	return p->at != FLOW_NO_BLOCK;

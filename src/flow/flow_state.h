@@ -12,7 +12,7 @@
 
 /* clang-format off */
 #define FLOW_STATE_FIELDS(X) \
-	X(offset) X(pc) X(isa) X(needs_address) X(needs_context) X(is_popping) X(no_push) X(context) X(ticks) X(shown) X(bound) X(nr_switches) \
+	X(offset) X(pc) X(isa) X(needs_address) X(needs_context) X(popping) X(no_push) X(context) X(ticks) X(shown) X(bound) X(nr_switches) \
 	X(may_have_switched) \
 	X(space) X(at) X(from) X(stack) X(stack_top) X(stack_nr) X(reported) X(last_edge) \
 	X(has_own_ticks) X(nr_dropped) X(dropped_at) X(is_begun)

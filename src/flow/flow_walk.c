@@ -10,7 +10,8 @@ static bool bad_image(struct flow *f, const char *what)
 void flow_forget(struct flow *f)
 {
 	f->needs_address = f->needs_context = true;
-	f->is_popping = f->no_push = false;
+	f->popping = FLOW_POPS_NOTHING;
+	f->no_push = false;
 	f->stack_nr = 0;
 	if (f->context.arch == CODE_ARM)
 		f->context.arm.upper_el = 0;
@@ -23,13 +24,13 @@ void flow_move_to(struct flow *f, uint64_t pc, enum isa isa)
 	f->isa = isa;
 	f->at = FLOW_NO_BLOCK;
 	f->needs_address = false;
-	f->is_popping = false;
+	f->popping = FLOW_POPS_NOTHING;
 }
 
 void flow_lose_place(struct flow *f)
 {
 	f->needs_address = true;
-	f->is_popping = false;
+	f->popping = FLOW_POPS_NOTHING;
 	f->at = FLOW_NO_BLOCK;
 }
 
@@ -61,14 +62,17 @@ static void arrive(struct flow *f)
 
 bool flow_pop(struct flow *f)
 {
-	if (!f->is_popping)
+	const struct flow_return *top = &f->stack[f->stack_top];
+
+	if (!f->popping)
 		return true;
-	if (!f->stack_nr) {
+	if (!flow_may_pop(f)) {
 		f->front->lose(f, FLOW_NO_SYNC_BAD_PACKET, "the return stack is empty");
 		return false;
 	}
-	flow_move_to(f, f->stack[f->stack_top].address, (enum isa)f->stack[f->stack_top].isa);
-	flow_pop_top(f);
+	if (f->popping == FLOW_POPS_TOP)
+		flow_pop_top(f);
+	flow_move_to(f, top->address, (enum isa)top->isa);
 	arrive(f);
 	return !f->err;
 }
@@ -129,7 +133,7 @@ void flow_take(struct flow *f, uint32_t at)
 		return;
 	case INSN_INDIRECT:
 		flow_lose_place(f);
-		f->is_popping = f->rules.has_return_stack;
+		f->popping = flow_popping_after(f, b);
 		f->from = at;
 		if (b->flags & INSN_ERET && f->rules.has_eret_events)
 			flow_put_event(f, &e); /* no packet does */
@@ -206,7 +210,7 @@ bool flow_step(struct flow *f, bool is_taken)
 
 	f->last_edge.kind = FLOW_EDGE_NONE;
 	f->first = f->first ? f->first : FLOW_FIRST_RAN;
-	if (f->is_popping && !flow_pop(f))
+	if (f->popping && !flow_pop(f))
 		return false;
 	if (f->needs_address || f->needs_context) {
 		flow_drop(f, 1);
@@ -243,7 +247,7 @@ bool flow_step_indirect(struct flow *f)
 		flow_pop_top(f);
 	if (!step_block(f, true))
 		return false;
-	f->is_popping = false;
+	f->popping = FLOW_POPS_NOTHING;
 	return true;
 }
 
@@ -263,13 +267,50 @@ void flow_go_to(struct flow *f, uint64_t address, enum isa isa)
 		f->last_edge = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH, from, f->at};
 }
 
+static bool has_not_come(struct flow *f)
+{
+	return bad_image(f, "an event where execution cannot have come");
+}
+
 /** @return false: a branch that the trace did not report would have been on the way. */
 static bool is_in_block(struct flow *f, uint64_t end)
 {
 	const struct flow_block *b = &f->blocks.all.data[f->at];
 
-	return end - b->start < b->bytes || b->kind == INSN_PLAIN ||
-	       bad_image(f, "an event where execution cannot have come");
+	return end - b->start < b->bytes || b->kind == INSN_PLAIN || has_not_come(f);
+}
+
+/** Is f->at before @p end, and not the last block on the way there? */
+static bool is_passed(const struct flow *f, uint64_t end)
+{
+	const struct flow_block *b = &f->blocks.all.data[f->at];
+
+	return b->kind != INSN_PLAIN && !flow_is_branch(b) && end - b->start >= b->bytes;
+}
+
+/** Of an instruction of T32 that is interrupted, and will be continued: none that is only a branch.
+ */
+static bool is_inside_branch(const struct flow *f, uint64_t end)
+{
+	const struct flow_block *b = &f->blocks.all.data[f->at];
+
+	return (b->kind == INSN_BRANCH || b->kind == INSN_COND) &&
+	       end - b->start > b->bytes - b->last_bytes;
+}
+
+/** Where each branch has a bit: from f->pc, which stays, to @p end. @return false: there is one on
+ * the way. */
+static bool has_way_to(struct flow *f, uint64_t end)
+{
+	const uint64_t pc = f->pc;
+	bool ok = flow_here(f);
+
+	for (unsigned int nr = 0; ok && nr < FLOW_MAX_SILENT && is_passed(f, end); nr++)
+		ok = flow_fall_through(f);
+	f->pc = pc;
+	ok = ok && is_in_block(f, end) && (!is_inside_branch(f, end) || has_not_come(f));
+	f->at = FLOW_NO_BLOCK;
+	return ok;
 }
 
 void flow_run_to(struct flow *f, uint64_t end)
@@ -280,7 +321,7 @@ void flow_run_to(struct flow *f, uint64_t end)
 
 	if (f->rules.silent_kinds && (!pass_silent(f, &end) || !is_in_block(f, end)))
 		return;
-	if (end <= f->pc)
+	if (end <= f->pc || (!f->rules.silent_kinds && !has_way_to(f, end)))
 		return;
 	span = (struct flow_span){f->pc, end, f->space, f->isa};
 	nr = flow_insn_counter_count(&f->insn_counter, &f->code, &span, &readable);

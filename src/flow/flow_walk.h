@@ -59,7 +59,7 @@ static inline void flow_leave(struct flow *f, uint32_t from)
 	f->from = from;
 	f->at = FLOW_NO_BLOCK;
 	f->needs_address = true;
-	f->is_popping = f->rules.has_return_stack;
+	f->popping = flow_popping_after(f, &f->blocks.all.data[from]);
 }
 
 static inline void flow_pop_top(struct flow *f)

@@ -148,7 +148,6 @@ static const struct form a32_wfx[] = {
 /* Of two bytes: in the upper half. */
 static const struct form t32_plain[] = {
 	{0xbf000000, 0,          0, 0, 0, 2}, /* NOP */
-	{0xbf080000, 0x00f00000, 0, 0, 0, 2}, /* IT */
 	{0x20000000, 0x07ff0000, 0, 0, 0, 2}, /* MOVS */
 	{0x18000000, 0x01ff0000, 0, 0, 0, 2}, /* ADDS */
 	{0x68000000, 0x07ff0000, 0, 0, 0, 2}, /* LDR */
@@ -181,7 +180,7 @@ static const struct form t32_branches[] = {
 	{0xf000d000, 0,          INSN_BRANCH,   LINK, T32_T4, 0},
 	{0xf000c000, 0,          INSN_BRANCH,   LINK | SWITCH, T32_BLX, 0}, /* BLX */
 	{0xb1000000, 0x08070000, INSN_COND,     0,    T32_CBZ, 2}, /* CBZ, CBNZ */
-	{0xf00fc001, 0,          INSN_BRANCH,   0,    T32_LE, 0}, /* LE */
+	{0xf00fc001, 0,          INSN_COND,     0,    T32_LE, 0}, /* LE LR */
 	{0x47800000, 0x00700000, INSN_INDIRECT, LINK, 0, 2}, /* BLX */
 	{0x47700000, 0,          INSN_INDIRECT, RET,  0, 2}, /* BX LR */
 	{0x47000000, 0x00080000, INSN_INDIRECT, 0,    0, 2}, /* BX */
@@ -270,9 +269,6 @@ static struct form t32_form(struct etm_random *r, const struct etm_code_opts *o,
 	if (o->is_m_profile &&
 	    (f.flags & SWITCH || f.value == 0xf3c08f00 || etm_random_one_in(r, 3)))
 		f = is_branch ? PICK(t32_m_branches) : PICK(t32_m_plain);
-	/* In an IT block, or a loop's end. */
-	if (f.kind == INSN_INDIRECT || f.kind == INSN_ISB || f.target == T32_LE)
-		f.flags |= INSN_MAY_FAIL;
 	return f;
 }
 
@@ -406,15 +402,55 @@ static bool aim_somewhere(struct etm_image *im, struct etm_area *a, uint32_t at,
 	return false;
 }
 
+/* --- IT blocks --- */
+
+enum { MAX_IT = 4, MOST_IT_BYTES = 2 + 4 * MAX_IT };
+
+/** IT for @p nr instructions. */
+static struct form it_for(struct etm_random *r, unsigned int nr)
+{
+	uint32_t condition = etm_random_below(r, 14);
+	uint32_t mask = (etm_random_below(r, 8) << 1 | 1) << (MAX_IT - nr) & 0xf;
+
+	return (struct form){.value = (0xbf00 | condition << 4 | mask) << 16, .bytes = 2};
+}
+
+/** In an IT block, of which it is the last if it branches. */
+static struct form form_in_it(const struct etm_area *a, struct etm_random *r,
+			      const struct etm_code_opts *o, bool is_branch)
+{
+	struct form f;
+
+	do {
+		f = form_at(a, r, o, is_branch);
+	} while (f.kind == INSN_COND || f.target == T32_LE || f.target == T32_WLS);
+	f.flags |= f.kind ? INSN_MAY_FAIL : 0;
+	return f;
+}
+
+/** The next one of an area. *left: instructions of the IT block that it is in. */
+static struct form next_form(const struct etm_area *a, struct etm_random *r,
+			     const struct etm_code_opts *o, uint32_t bytes_left, unsigned int *left)
+{
+	if (*left)
+		return form_in_it(a, r, o, !--*left && etm_random_one_in(r, 2));
+	if (a->isa == ISA_T32 && bytes_left > MOST_IT_BYTES + 4 && etm_random_one_in(r, 12)) {
+		*left = 1 + etm_random_below(r, MAX_IT);
+		return it_for(r, *left);
+	}
+	return form_at(a, r, o, etm_random_one_in(r, 4));
+}
+
 /** Instruction lengths first, as targets have to be known; then the words. */
 static void lay_out(struct etm_area *a, struct etm_random *r, const struct etm_code_opts *o,
 		    struct form *forms)
 {
+	unsigned int left = 0;
 	uint32_t at = 0;
 
 	while (at < a->bytes) {
 		bool is_last = a->bytes - at <= 4;
-		struct form f = form_at(a, r, o, is_last || etm_random_one_in(r, 4));
+		struct form f = next_form(a, r, o, a->bytes - at, &left);
 
 		if (is_last) { /* no way out of the end */
 			static const struct form b64 = {0x14000000, 0, INSN_BRANCH, 0, A64_26, 4};

@@ -192,6 +192,8 @@ static void trace_context_address(struct etm_program *p, bool is_full)
 	enc_unit_address_context(&p->unit, p->pe.pc, p->pe.isa == ISA_T32, &p->pe.context, is_full);
 	put_context(p);
 	p->pe.is_lost = false;
+	if (!p->is_wrong)
+		p->owes_place = 0;
 }
 
 /** What is done here nearly each time, where the program has habits. */
@@ -340,6 +342,9 @@ static void except(struct etm_program *p, unsigned int e)
 	if (e == ENC_E_RETURN && p->run.nr && is_seen(p))
 		put_run(p);
 	p->run.nr = 0;
+	if (p->lacks_target)
+		put(p, (struct etm_log_entry){.kind = FLOW_EV_NO_TARGET, .value = p->pe.pc});
+	p->lacks_target = false;
 	put(p,
 	    (struct etm_log_entry){.kind = FLOW_EV_EXCEPTION, .number = type, .address = p->pe.pc});
 	p0_done(p);
@@ -412,7 +417,12 @@ static void exception_return(struct etm_program *p)
 		pe->context.sf = isa == ISA_A64;
 	}
 	arrive(p, pc, isa);
-	trace_context_address(p, false);
+	/* The next interrupt comes before anything ran: no address is needed. */
+	p->lacks_target = !p->is_m && !p->has_hidden && one_in(p, 10);
+	if (p->lacks_target)
+		except(p, ENC_E_RETURN);
+	else
+		trace_context_address(p, false);
 }
 
 /* --- waypoints --- */
@@ -537,10 +547,12 @@ static void mispredict(struct etm_program *p, const struct insn *i, bool is_e)
 	struct etm_pe pe;
 	struct enc_unit_stack stack = p->unit.stack;
 	struct enc_context context;
+	bool has_context;
 
 	atom(p, i, is_e, !is_e);
 	pe = p->pe;
 	context = p->unit.context;
+	has_context = p->unit.has_context;
 	p->is_wrong = true;
 	p->nr_wrong = 0;
 	follow(p, i, !is_e);
@@ -550,6 +562,7 @@ static void mispredict(struct etm_program *p, const struct insn *i, bool is_e)
 	p->ends.nr -= p->nr_wrong;
 	p->unit.stack = stack;
 	p->unit.context = context;
+	p->unit.has_context = has_context;
 	p->pe = pe;
 	follow(p, i, is_e);
 }
@@ -560,6 +573,7 @@ static void go_wrong(struct etm_program *p)
 	struct etm_pe pe = p->pe;
 	struct enc_unit_stack stack = p->unit.stack;
 	struct enc_context context = p->unit.context;
+	bool has_context = p->unit.has_context;
 
 	p->is_wrong = true;
 	p->nr_wrong = 0;
@@ -570,6 +584,7 @@ static void go_wrong(struct etm_program *p)
 	p->ends.nr -= p->nr_wrong;
 	p->unit.stack = stack;
 	p->unit.context = context;
+	p->unit.has_context = has_context;
 	p->pe = pe;
 	arrive(p, pe.pc, pe.isa);
 }
@@ -901,7 +916,9 @@ static void filter(struct etm_program *p)
 static void sync_here(struct etm_program *p)
 {
 	enc_unit_sync(&p->unit, p->has_cycles, p->pe.in_transaction);
-	trace_context_address(p, true);
+	p->owes_place = one_in(p, 3) ? 1 + below(p, 4) : 0;
+	if (!p->owes_place)
+		trace_context_address(p, true);
 }
 
 /** CONTEXTIDR, VMID are written to; code at a later time. Where it is no matter what runs. */
@@ -943,6 +960,12 @@ static void breaks(struct etm_program *p)
 
 /* --- */
 
+/** As loads of several registers are, that of the PC too. */
+static bool may_be_continued(const struct insn *i)
+{
+	return i->bytes == 4 && (i->kind == INSN_PLAIN || i->kind == INSN_INDIRECT);
+}
+
 /** Interrupted in it, to be continued: the return address is inside. */
 static void begin_insn(struct etm_program *p)
 {
@@ -955,6 +978,8 @@ static void step(struct etm_program *p)
 {
 	uint32_t until = below(p, p->has_habits ? 3000 : 150);
 
+	if (!p->is_wrong && p->owes_place && !--p->owes_place)
+		trace_context_address(p, true);
 	if (!p->is_wrong)
 		breaks(p);
 	notes(p);
@@ -977,7 +1002,7 @@ static void step(struct etm_program *p)
 		const struct insn *i = etm_image_insn(image_now(p), p->pe.pc, p->pe.isa);
 
 		if (!until) { /* interrupted, a fault, a call */
-			if (p->is_m && !p->is_user_only && i->bytes == 4 && one_in(p, 3))
+			if (p->is_m && !p->is_user_only && may_be_continued(i) && one_in(p, 3))
 				begin_insn(p);
 			except(p, ENC_E_RETURN);
 			return;

@@ -67,6 +67,8 @@ struct etm_program {
 	bool is_m;              /* M profile: exception returns by any branch, tail chains */
 	bool has_habits;        /* most branches go the same way each time */
 	bool is_after_overflow; /* and no trace on was sent yet */
+	uint32_t owes_place;    /* P0 elements or so until the address that a trace info needs */
+	bool lacks_target;      /* an exception came before the target of the branch before ran */
 	bool is_wrong;          /* on a path that will be cancelled */
 	uint32_t nr_wrong;
 	uint32_t return_chance; /* of 8 */

@@ -335,7 +335,7 @@ static bool predicts(const struct etm_tracer *t, const struct etm_waypoint *w)
 {
 	const struct etm_place *top = &t->stack[t->stack_nr - (t->stack_nr > 0)];
 
-	return w->kind == ETM_WP_INDIRECT && !w->is_link && t->stack_nr &&
+	return w->kind == ETM_WP_INDIRECT && !w->is_link && !w->is_eret && t->stack_nr &&
 	       top->address == w->next.address && top->is1 == w->next.is1;
 }
 

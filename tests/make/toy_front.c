@@ -211,7 +211,7 @@ static bool may_take_path(const struct toy_flow *t, struct bytes in)
 	       bytes_left(&in) >= FLOW_PATH_LETTERS + ADDRESS_BYTES &&
 	       (f->rules.letters[in.pos[0]].nr ||
 		(f->rules.silent_kinds && in.pos[0] == TOY_ADDRESS)) &&
-	       (!f->needs_address || (f->is_popping && f->stack_nr));
+	       (!f->needs_address || flow_may_pop(f));
 }
 
 static const struct flow_path *path_at(struct flow *f, uint64_t key, unsigned int nr, uint64_t to)

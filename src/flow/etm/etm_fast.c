@@ -288,13 +288,15 @@ static void take_odd_path(struct etm_flow *f, struct scan *s)
 /** Atoms follow an indirect branch: its target is on the return stack. */
 static bool pop(struct etm_flow *f, struct scan *s)
 {
-	if (!f->flow.is_popping || !f->flow.stack_nr || !(s->rest || s->pos[0] >= FIRST_ATOMS))
+	if (f->flow.popping != FLOW_POPS_TOP || !f->flow.stack_nr ||
+	    !(s->rest || s->pos[0] >= FIRST_ATOMS))
 		return false;
 	s->at = flow_return_block(&f->flow, &f->flow.stack[f->flow.stack_top]);
 	if (s->at == FLOW_NO_BLOCK)
 		return false;
 	flow_pop_top(&f->flow);
-	f->flow.is_popping = f->flow.needs_address = false;
+	f->flow.popping = FLOW_POPS_NOTHING;
+	f->flow.needs_address = false;
 	if (!f->flow.items)
 		flow_count_target(&f->flow, f->flow.from, s->at, (int32_t)f->flow.step);
 	f->flow.from = FLOW_NO_BLOCK;
@@ -339,7 +341,7 @@ static inline bool step(struct etm_flow *f, bool is_e)
 static bool step_all(struct etm_flow *f, struct flow_letter a)
 {
 	f->flow.last_edge.kind = FLOW_EDGE_NONE;
-	if (f->flow.needs_address && !f->flow.is_popping) {
+	if (f->flow.needs_address && !f->flow.popping) {
 		f->flow.first = f->flow.first ? f->flow.first : FLOW_FIRST_RAN;
 		flow_drop(&f->flow, a.nr);
 		return true;
@@ -379,7 +381,8 @@ static bool go_to(struct etm_flow *f, uint64_t address, uint8_t is)
 
 	flow_put_dropped(&f->flow);
 	etm_packets_remember(&f->packets, address, is);
-	f->flow.no_push = f->flow.needs_address = f->flow.is_popping = false;
+	f->flow.no_push = f->flow.needs_address = false;
+	f->flow.popping = FLOW_POPS_NOTHING;
 	if (!known_target(f, address, isa)) {
 		f->flow.at = flow_blocks_get(&f->flow.blocks, f->flow.space, isa, address);
 		if (f->flow.at == FLOW_NO_BLOCK) {
@@ -453,7 +456,7 @@ static bool one_packet(struct etm_flow *f, struct bytes *in, uint8_t rest)
 
 static bool may_take_paths(const struct etm_flow *f)
 {
-	return (f->flow.at != FLOW_NO_BLOCK || f->flow.is_popping) &&
+	return (f->flow.at != FLOW_NO_BLOCK || f->flow.popping) &&
 	       !(f->flow.no_push && f->config->has_return_stack);
 }
 

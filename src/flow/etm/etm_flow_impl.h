@@ -66,6 +66,7 @@ struct etm_flow {
 	bool has_pending;
 
 	bool has_context; /* of a part: one came */
+	bool repeats_ids; /* the next context has the IDs again, where they are traced */
 
 	/* The last exception return from EL2, and what code it is. */
 	uint64_t entry_pc;
@@ -84,6 +85,9 @@ static inline struct etm_flow *etm_flow_of(struct flow *f)
 
 /** @return false: the code or the stream does not fit; flow_front.lose() was called. */
 bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e);
+/** A source address: a branch there was taken; those on the way were not. @return As
+ * etm_walk_element(). */
+bool etm_walk_source(struct etm_flow *f, const struct etm_elem *e);
 /** Elements without effect on execution (timestamp, cycle count, event): reported even after a
  * cancel. */
 void etm_walk_note(struct etm_flow *f, const struct etm_elem *e);

@@ -7,7 +7,8 @@
 /* What flow_front.save keeps, besides the queue. */
 /* clang-format off */
 #define ETM_STATE_FIELDS(X) \
-	X(packets) X(sync) X(was_overflow) X(depth) X(nr_placeholders) X(pending) X(has_pending)
+	X(packets) X(sync) X(was_overflow) X(depth) X(nr_placeholders) X(pending) X(has_pending) \
+	X(repeats_ids)
 /* clang-format on */
 
 struct etm_state {

@@ -5,18 +5,11 @@
 enum {
 	BOTH = 2, /* E1:E0 of an exception: its return address is the branch's target, too */
 	NOWHERE = 0xfffffffe, /* M profile: where tail-chained exceptions would return to */
-	MAX_SKIPPED = 4096,   /* branches that a source address may lead over: real ones few */
 };
 
-static bool bad_image(struct etm_flow *f, const char *what)
-{
-	f->flow.front->lose(&f->flow, FLOW_NO_SYNC_BAD_IMAGE, what);
-	return false;
-}
-
-/** Trace info resets them: what follows has them again, where they are traced. */
 static void forget_ids(struct etm_flow *f)
 {
+	f->repeats_ids = false;
 	f->flow.context.arm.has_cid = f->flow.context.arm.has_vmid = false;
 	f->flow.context.arm.cid = f->flow.context.arm.vmid = 0;
 }
@@ -94,6 +87,8 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 		f->flow.has_own_context = n->el == 2; /* earlier contexts no longer matter */
 	f->has_context = true;
 	c->is_64 = n->sf;
+	if (f->repeats_ids)
+		forget_ids(f);
 	if (n->has_vmid) {
 		c->has_vmid = f->config->vmid_bytes;
 		c->vmid = n->vmid;
@@ -146,7 +141,7 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 	bool is_of_nowhere = f->config->is_m_profile && e->value == NOWHERE;
 
 	if (e->e == BOTH || is_of_nowhere)
-		f->flow.is_popping = false;
+		f->flow.popping = FLOW_POPS_NOTHING;
 	else if (!flow_pop(&f->flow))
 		return false;
 	if (e->e != BOTH && !is_of_nowhere && !f->flow.needs_context) {
@@ -164,75 +159,10 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 	return true;
 }
 
-/** A branch at the element's address was taken; those on the way there were not. */
-static bool source(struct etm_flow *f, const struct etm_elem *e)
-{
-	uint64_t from;
-	uint32_t nr_insns = 0, nr_walked = 0, nr_blocks = 0;
-
-	if (f->flow.needs_context) {
-		flow_drop(&f->flow, 1);
-		return true;
-	}
-	if (f->flow.stack_nr && !flow_pop(&f->flow))
-		return false;
-	f->flow.is_popping = false; /* the target is not in the trace, and not needed */
-	f->flow.from = FLOW_NO_BLOCK;
-	if (f->flow.needs_address || f->flow.pc > e->value)
-		flow_move_to(&f->flow, e->value, etm_isa_of(f, e->is));
-	from = f->flow.pc;
-	for (;;) {
-		const struct flow_block *b;
-		uint64_t branch;
-
-		if (!flow_here(&f->flow))
-			return false;
-		b = &f->flow.blocks.all.data[f->flow.at];
-		branch = b->start + b->bytes - b->last_bytes;
-		if (b->kind == INSN_PLAIN || branch > e->value)
-			flow_put_range(&f->flow, from, b->start, nr_insns); /* got so far */
-		if (b->kind == INSN_PLAIN)
-			return flow_step_broken(&f->flow, b);
-		if (branch > e->value)
-			return bad_image(f, "no branch at a source address");
-		nr_walked += b->nr_insns;
-		if (nr_walked > FLOW_MAX_BLOCK_INSNS)
-			return bad_image(f, "a source address far from where execution was");
-		nr_insns += b->nr_insns;
-		if (branch == e->value)
-			break;
-		if (!f->flow.items || f->opts.splits_source_ranges) {
-			flow_put_item(&f->flow, f->flow.at, false);
-			from = b->start + b->bytes;
-			nr_insns = 0;
-			if (f->flow.nr_items >= FLOW_BATCH_ITEMS)
-				flow_deliver(&f->flow);
-		}
-		if (++nr_blocks == MAX_SKIPPED)
-			return bad_image(f, "a source address many branches away");
-		if (!flow_fall_through(&f->flow))
-			return false;
-	}
-	if (from == f->flow.blocks.all.data[f->flow.at].start) {
-		flow_put_item(&f->flow, f->flow.at, true);
-	} else {
-		const struct flow_block *b = &f->flow.blocks.all.data[f->flow.at];
-
-		flow_put_range(&f->flow, from, b->start + b->bytes, nr_insns);
-	}
-	flow_take(&f->flow, f->flow.at);
-	return true;
-}
-
 /** May execution continue after the waypoint as if it were a nop? In T32 an IT block decides. */
 static bool may_go_on(const struct flow_block *b)
 {
 	return b->kind == INSN_COND || b->flags & INSN_MAY_FAIL || b->isa == ISA_T32;
-}
-
-static bool is_branch(const struct flow_block *b)
-{
-	return b->kind == INSN_BRANCH || b->kind == INSN_COND || b->kind == INSN_INDIRECT;
 }
 
 /** Past waypoints that are no branches, with @p nr instructions to go. *ret_nr: of which passed. */
@@ -242,13 +172,25 @@ static bool pass_barriers(struct etm_flow *f, uint32_t nr, uint32_t *ret_nr)
 	for (;;) {
 		const struct flow_block *b = &f->flow.blocks.all.data[f->flow.at];
 
-		if (b->kind == INSN_PLAIN || is_branch(b) || nr > FLOW_MAX_BLOCK_INSNS ||
+		if (b->kind == INSN_PLAIN || flow_is_branch(b) || nr > FLOW_MAX_BLOCK_INSNS ||
 		    nr - *ret_nr <= b->nr_insns)
 			return true;
 		*ret_nr += b->nr_insns;
 		if (!flow_fall_through(&f->flow))
 			return false;
 	}
+}
+
+/** May execution be at @p to after block @p b, whose end it came to? */
+static bool may_lead_to(const struct flow_block *b, uint64_t to)
+{
+	uint64_t next = b->start + b->bytes;
+
+	if (b->kind == INSN_INDIRECT)
+		return true;
+	if (b->kind == INSN_BRANCH || b->kind == INSN_COND)
+		return to == b->target || (to == next && may_go_on(b));
+	return b->kind != INSN_PLAIN && to == next;
 }
 
 /** What pass_barriers() passed, from block @p at on; and up to @p end. */
@@ -304,8 +246,7 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 					     &(struct flow_span){f->flow.pc, e->value,
 								 f->flow.space, f->flow.isa},
 					     &end);
-		if (e->has_count && e->a == passed + b->nr_insns &&
-		    (is_branch(b) || (b->kind != INSN_PLAIN && next == e->value))) {
+		if (e->has_count && e->a == passed + b->nr_insns && may_lead_to(b, e->value)) {
 			bool is_e = next != e->value || !may_go_on(b);
 
 			if (passed && f->flow.items && !f->opts.splits_source_ranges) {
@@ -370,6 +311,17 @@ void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 	flow_put_event(&f->flow, &event);
 }
 
+/** Both sides empty their return stack. What the branch before took from the unit's is still to be
+ * taken from this one, if no address comes. */
+static void inform(struct etm_flow *f)
+{
+	if (flow_may_pop(&f->flow))
+		f->flow.popping = FLOW_POPS_FORMER_TOP;
+	f->flow.stack_nr = 0;
+	f->flow.no_push = true;
+	f->repeats_ids = true;
+}
+
 static void start_again(struct etm_flow *f)
 {
 	struct flow_event e = {.kind = FLOW_EV_TRACE_ON, .is_overflow = f->was_overflow};
@@ -404,7 +356,7 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		put_simply(f, FLOW_EV_PE_RESET, 0);
 		break;
 	case ETM_EL_SOURCE:
-		return source(f, e);
+		return etm_walk_source(f, e);
 	case ETM_EL_Q:
 		return skip_over(f, e);
 	case ETM_EL_FUNCTION_RET:
@@ -423,11 +375,11 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		start_again(f);
 		break;
 	case ETM_EL_TRACE_INFO:
-		f->flow.stack_nr = 0;
-		f->flow.no_push = true;
-		forget_ids(f);
+		inform(f);
 		break;
 	case ETM_EL_EXCEPTION_RET:
+		/* Of M profile only the packet says that the branch was one. */
+		f->flow.popping = FLOW_POPS_NOTHING;
 		put_simply(f, FLOW_EV_EXCEPTION_RET, 0);
 		break;
 	case ETM_EL_TRANS_COMMIT:

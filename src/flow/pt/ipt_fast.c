@@ -40,7 +40,7 @@ static bool may_take_path(const struct ipt_flow *f)
 	       !f->next.has_vmcs && f->packets.is_synced && !f->packets.nr_held &&
 	       !f->packets.item_bytes && !f->packets.nr_psbs && !f->packets.nr_skipped &&
 	       !f->packets.is_after_overflow && !flow->needs_context &&
-	       (!flow->needs_address || (flow->is_popping && flow->stack_nr));
+	       (!flow->needs_address || flow_may_pop(flow));
 }
 
 /** The bits of a long TNT, six by six, the oldest first. */
@@ -149,7 +149,7 @@ static bool is_still_fast(const struct ipt_flow *f)
 	const struct flow *flow = &f->flow;
 
 	return !flow->err && !f->nr_waiting && f->power == IPT_ON &&
-	       (!flow->needs_address || (flow->is_popping && flow->stack_nr));
+	       (!flow->needs_address || flow_may_pop(flow));
 }
 
 static void make_room(struct flow *f)
@@ -180,7 +180,7 @@ void ipt_fast_decode(struct ipt_flow *f, struct bytes *in)
 	while (bytes_left(in) >= IPT_SCAN_BYTES && is_still_fast(f)) {
 		const uint8_t *before = in->pos;
 
-		if (!flow->is_popping && flow->at != FLOW_NO_BLOCK)
+		if (!flow->popping && flow->at != FLOW_NO_BLOCK)
 			ipt_scan(f, in);
 		if (in->pos == before && !take_next(f, in))
 			return;

@@ -77,7 +77,7 @@ void ipt_perform_rest(struct flow *flow)
 static bool is_at_place(const struct ipt_flow *f)
 {
 	return f->power == IPT_ON && !f->next.has_mode && !f->next.has_pip && !f->next.has_vmcs &&
-	       (!f->flow.needs_address || (f->flow.is_popping && f->flow.stack_nr));
+	       (!f->flow.needs_address || flow_may_pop(&f->flow));
 }
 
 /** The next PSB+ replaces what TIP.PGE would have brought of the context. */

@@ -73,7 +73,7 @@ void ipt_end_tracing(struct ipt_flow *f, enum flow_cause cause, uint64_t to)
 /** There is no code where execution is. */
 static bool is_blind(const struct ipt_flow *f)
 {
-	return f->flow.needs_address && !f->flow.is_popping;
+	return f->flow.needs_address && !f->flow.popping;
 }
 
 static bool is_whole(const struct ipt_packet *k)
