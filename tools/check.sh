@@ -10,7 +10,7 @@ set -u
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)}
 CHECK=${CHECK:-plain asan tsan aarch64 fuzz}
-THREADED="analyze_test trace_merge_test ipt_flow_test ipt_random etm_sets etm_fast_test perf_etm_test session_test spe_fold_test aux_source_test"
+THREADED="analyze_test session_test trace_merge_test ipt_flow_test ipt_random etm_sets etm_fast_test perf_etm_test session_test spe_fold_test aux_source_test"
 werror=false
 seconds=5
 if [ "${CI:-}" = true ]; then werror=true seconds=10; fi

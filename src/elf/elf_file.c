@@ -21,6 +21,12 @@ static bool read_segments(struct elf_file *f)
 	return f->segments;
 }
 
+/* Of the whole process, so before it has threads. */
+__attribute__((constructor)) static void init_libelf(void)
+{
+	elf_version(EV_CURRENT);
+}
+
 enum clew_err elf_file_open(struct elf_file *f, const void *data, size_t size,
 			    struct clew_diag *diag)
 {
@@ -29,8 +35,6 @@ enum clew_err elf_file_open(struct elf_file *f, const void *data, size_t size,
 
 	if (size < EI_NIDENT || memcmp(data, ELFMAG, SELFMAG) != 0)
 		return clew_fail(diag, CLEW_BAD_FILE, 0, "not an ELF file");
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "libelf is older than its header");
 	/* elf_memory() writes nothing into the image, it only lacks the const. */
 	n.elf = elf_memory((char *)(uintptr_t)data, size);
 	if (!n.elf || elf_kind(n.elf) != ELF_K_ELF || !gelf_getehdr(n.elf, &eh)) {
