@@ -34,8 +34,8 @@ enum clew_err {
 	CLEW_STOPPED = -11,    /* a callback asked to stop */
 };
 
-/** Why a call failed. Optional everywhere: pass NULL where it is not wanted. Written on failure
- * only. */
+/** Why a call failed. Optional everywhere: pass NULL where it is not wanted. Written with each
+ * result but CLEW_OK. */
 struct clew_diag {
 	enum clew_err code;
 	int os_errno;         /* errno of the failing system call, 0 otherwise */
@@ -53,7 +53,8 @@ CLEW_API const char *clew_err_name(enum clew_err code);
  *	FILE: what: the text of errno
  *	FILE: what, at offset 0x1234
  *
- * @p file names the input (NULL: none). It is copied as it is, control characters included.
+ * @p file names the input (NULL: none); @p diag NULL: "ok". It is copied as it is, control
+ *characters included.
  * @return bytes of the whole text without the NUL, more than @p size - 1 where it was cut. Any
  * thread.
  */

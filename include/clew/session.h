@@ -21,6 +21,12 @@ extern "C" {
  * sessions are independent. Each function says what it allows: "one at a time": just that; "any":
  * also while another thread uses the session; "callback": also in the session's callbacks.
  *
+ * Misuse is an error, never an end: NULL where it is not allowed, a pass in the middle of another
+ * one, a positive result of a callback are CLEW_INVALID; functions that return a pointer return
+ * NULL for NULL. Callbacks must not throw: C++ programs catch in them.
+ *
+ * Fork: allowed between calls; both processes may go on with what they have, and each frees it.
+ *
  * Growth: structs that the library hands out are handed out by pointer, one pointer each, and later
  * versions append to them. Structs that the caller fills begin with their size.
  */
@@ -182,8 +188,9 @@ struct clew_summary {
 	const char *kernel_note; /* a doubt about the kernel's symbols; NULL: none */
 	const char *stacks_note; /* what is wrong with what the header keeps of user stacks ("is
 				    damaged"); NULL: nothing */
-	enum clew_err end;       /* OK; TRUNCATED: the file ends inside a record, */
-	uint64_t end_offset;     /* there */
+	enum clew_err end;       /* what ended the pass. OK: all was read, or the pass goes on;
+				    TRUNCATED: the file ends inside a record, */
+	uint64_t end_offset;     /* there; of other failures where they were met */
 	const struct clew_left_out *left_out;
 };
 
@@ -201,13 +208,14 @@ struct clew_session_opts {
 	bool wants_branches;     /* resolve branch stacks */
 	bool wants_addresses;    /* resolve the addresses of data */
 	bool trusts_other_users; /* read perf-PID.map and jitdump files of other users */
-	bool reserved[3];        /* zero */
+	bool reserved[3];        /* zero; anything else is UNSUPPORTED */
 };
 
 /**
  * Open a file, of file or pipe format. @p opts may be NULL. Thread: any; it makes none.
  * @return CLEW_OS; CLEW_BAD_FILE; CLEW_TRUNCATED; CLEW_NO_MEMORY; CLEW_UNSUPPORTED: a perf.data
- * this version cannot read, or @p opts asks for what it does not know; CLEW_INVALID: opts->size.
+ * this version cannot read, or @p opts asks for what it does not know; CLEW_INVALID: opts->size is
+ * not set or above 64 KiB, @p ret or @p path is NULL.
  * @p diag, if not NULL, has more.
  * Cost: the file's header and its feature sections, whatever its length; the file is mapped.
  */
@@ -229,13 +237,14 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_session_open_memory(struct clew_sessio
 
 /**
  * Hand every sample to @p take, in time order; a pass of its own, from the first sample on. The
- * sample lives for the call. A result other than CLEW_OK ends the pass and is returned.
+ * sample lives for the call. A result other than CLEW_OK ends the pass and is returned; a positive
+ * one as CLEW_INVALID.
  *
  * Thread: one at a time. @p take is called from one thread, which is another than the caller's
  * unless single_threaded is set; clew_session_each() returns when the last call has.
  *
  * A file that was cut gives all that is whole, and then CLEW_TRUNCATED. CLEW_UNSUPPORTED: a second
- * pass over a stream.
+ * pass over a stream. CLEW_INVALID: @p s or @p take is NULL, or this is called in @p take.
  * Cost: memory is bounded by the distinct binaries and threads, not by the file's length.
  */
 CLEW_API CLEW_MUST_USE enum clew_err clew_session_each(
@@ -246,7 +255,9 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_session_each(
  * The next sample of this pass, in time order: the same that clew_session_each() hands out. *ret
  * lives until the next call. Thread: one at a time, in which all work is done.
  * @return CLEW_OK; CLEW_END: there is no more; CLEW_TRUNCATED: the same, of a file that was cut;
- * CLEW_BAD_FILE: a record of impossible size; CLEW_NO_MEMORY; CLEW_OS. After a failure CLEW_END.
+ * CLEW_BAD_FILE: a record of impossible size; CLEW_NO_MEMORY; CLEW_OS. These come again until
+ * clew_session_rewind(), and @p diag is written with each of them, CLEW_END included. CLEW_INVALID:
+ * an argument is NULL, or clew_session_each() or clew_session_read_events() has read all.
  * Cost: about a microsecond a sample, by the depth of its chain; records are read ahead to sort
  * them. Symbols of a binary are read with its first sample. Memory as clew_session_each().
  */
@@ -255,7 +266,8 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_session_next(struct clew_session *s,
 						       struct clew_diag *diag);
 
 /** Begin a new pass. Symbols, binaries and events stay as they are. @return CLEW_UNSUPPORTED: the
- * input is a stream; CLEW_NO_MEMORY; CLEW_OS. Thread: one at a time. */
+ * input is a stream; CLEW_NO_MEMORY; CLEW_OS; CLEW_INVALID: in the callback of
+ * clew_session_each(). Thread: one at a time. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_session_rewind(struct clew_session *s,
 							 struct clew_diag *diag);
 

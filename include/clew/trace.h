@@ -15,7 +15,8 @@ extern "C" {
 
 /*
  * Follow a hardware trace back to what was executed: from a perf.data file, or from an OpenCSD
- * snapshot directory. This version decodes Arm's ETMv4 and ETE.
+ * snapshot directory. This version decodes Arm's ETMv4 and ETE and Intel PT. Of Arm SPE, whose
+ * records are samples of operations and no path of execution, there are units without items.
  *
  * Each trace unit gives a stream of its own: ranges of executed instructions in order, and between
  * them events, of the processor and of the trace. Speculation is resolved, and a context or
@@ -24,8 +25,8 @@ extern "C" {
  *
  * Threads: as <clew/session.h>, a trace in place of a session.
  *
- * Growth: as <clew/session.h>; arrays of structs come with the size of their elements, and are
- * walked with the functions below.
+ * Misuse, fork and growth: as <clew/session.h>; arrays of structs come with the size of their
+ * elements, and are walked with the functions below.
  */
 struct clew_trace;
 
@@ -45,15 +46,16 @@ enum clew_protocol {
 	CLEW_PROTOCOL_UNKNOWN,
 	CLEW_PROTOCOL_ETM,
 	CLEW_PROTOCOL_ETE,
-	CLEW_PROTOCOL_SPE
+	CLEW_PROTOCOL_SPE,
+	CLEW_PROTOCOL_INTEL_PT,
 };
 
 /** A trace unit: of one processor, or the buffer of one thread. Lives as long as the trace. */
 struct clew_trace_unit {
-	uint32_t id;         /* of its stream: CoreSight's trace ID */
+	uint32_t id;         /* of its stream: CoreSight's trace ID; Intel PT: 0 */
 	uint32_t cpu, tid;   /* all ones: unknown, not of one thread */
 	uint32_t session;    /* the buffer its trace is in, from 0 */
-	uint8_t protocol;    /* enum clew_protocol */
+	uint8_t protocol;    /* enum clew_protocol; UNKNOWN where it cannot be decoded */
 	const char *name;    /* for messages */
 	const char *why_not; /* it cannot be decoded; NULL: it can */
 };
@@ -229,7 +231,7 @@ struct clew_trace_opts {
 	void (*note)(void *ctx, const char *text);
 	void *ctx;
 	bool trusts_other_users;
-	bool reserved[7]; /* zero */
+	bool reserved[7]; /* zero; anything else is UNSUPPORTED */
 	/* Of virtual machines: guest_mount/PID is the root folder of the one that process PID runs;
 	 * copies of /proc/kallsyms and /proc/modules in it, its kernel image. NULL: none. */
 	const char *guest_mount, *guest_kallsyms, *guest_modules, *guest_vmlinux;
@@ -238,7 +240,9 @@ struct clew_trace_opts {
 /**
  * Open a perf.data file or a snapshot directory. @p opts may be NULL. Thread: any; it makes none.
  * @return CLEW_OS; CLEW_BAD_FILE; CLEW_NO_MEMORY; CLEW_UNSUPPORTED: no trace in it that is decoded,
- * or @p opts asks for what this version does not know; CLEW_INVALID: opts->size.
+ * or @p opts asks for what this version does not know; CLEW_INVALID: opts->size is not set or above
+ * 64 KiB, @p ret or @p path is NULL.
+ * A recording that was cut is opened; its passes say so at their end.
  * Cost: of a perf.data, one pass over its records, and where only trace shows which threads ran
  * (it has no ids of them, there are virtual machines, SPE) one over the trace; memory by mappings,
  * switches of threads and pieces of trace. Of a snapshot, its .ini files. Binaries are read when
@@ -265,7 +269,8 @@ struct clew_trace_raw {
 	const char *memory;    /* the code that ran, "FILE@ADDRESS,..."; NULL: none */
 };
 
-/** @return as clew_trace_open(); CLEW_INVALID: something in @p raw cannot be read. Thread: any. */
+/** @return as clew_trace_open(); CLEW_INVALID: something in @p raw cannot be read, or no file is
+ * named. Thread: any. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open_raw(struct clew_trace **ret,
 							 const struct clew_trace_raw *raw,
 							 const struct clew_trace_opts *opts,
@@ -285,7 +290,7 @@ struct clew_trace_run_opts {
 	bool splits_source_ranges; /* ranges end also at the branches that a packet with a source
 				      address leads over */
 	bool wants_who;            /* contexts say who ran; another one begins where that changes */
-	bool reserved[6];          /* zero */
+	bool reserved[6];          /* zero; anything else is UNSUPPORTED */
 	/** Bytes that are not trace, or of an ID that no unit has: @p what in static words, with a
 	 * number (0: none). A result other than CLEW_OK ends the pass. NULL: not wanted. */
 	enum clew_err (*warning)(void *ctx, const char *what, uint64_t number, uint64_t offset);
@@ -295,8 +300,13 @@ struct clew_trace_run_opts {
 
 /**
  * Decode everything. @p take gets the items of each unit in their order. A result other than
- * CLEW_OK ends the run and is returned. May be called again. Bad trace is an event, not an error.
- * @p opts may be NULL. Thread: one at a time; @p take and the other callbacks are called in it.
+ * CLEW_OK ends the run and is returned; it must not be positive, and nothing may be thrown through
+ * the library. May be called again. Bad trace is an event, not an error. @p opts may be NULL.
+ * Thread: one at a time; @p take and the other callbacks are called in it.
+ * @return CLEW_OK; CLEW_TRUNCATED: the recording ends inside a record, diag->offset says where, and
+ * all that is whole was handed out; CLEW_NO_MEMORY; CLEW_OS; CLEW_UNSUPPORTED, CLEW_INVALID: of
+ * @p opts; CLEW_INVALID: @p t or @p take is NULL, a callback returned a positive number, or this is
+ * called in a callback of a pass.
  * Cost: some ns an item; memory is bounded by the code that ran (64 MiB), not by the length of the
  * trace.
  */
@@ -308,8 +318,11 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_run(
  * The next items of this pass: the same that clew_trace_run() hands out, each unit's in their
  * order, in batches that may be cut at other places. *ret lives until the next call. Thread: one at
  * a time, in which all work is done.
- * @return CLEW_OK; CLEW_END: there are no more; CLEW_NO_MEMORY; CLEW_OS; what a callback returned.
- * After these, and after clew_trace_run(), CLEW_END: clew_trace_rewind().
+ * @return CLEW_OK; CLEW_END: there are no more; CLEW_TRUNCATED: the same, of a recording that was
+ * cut; CLEW_NO_MEMORY; CLEW_OS; what a callback returned. These come again until
+ * clew_trace_rewind(). CLEW_INVALID: an argument is NULL, or clew_trace_run() has begun another
+ * pass.
+ * @p diag is written with each of them, CLEW_END included.
  * Cost: as clew_trace_run(), and a copy of each item; 64 KiB of trace are decoded ahead, which may
  * be some million items.
  */
@@ -320,7 +333,7 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_next(struct clew_trace *t,
 /** Begin a new pass for clew_trace_next(), with these options, for callbacks with @p ctx;
  * opts->skips is borrowed for the pass. The first pass needs it only for other options than the
  * default ones. @return as clew_trace_run() of @p opts. Thread: one at a time; callbacks are called
- * in the thread of clew_trace_next(). */
+ * in the thread of clew_trace_next(). CLEW_INVALID in a callback of clew_trace_run(). */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_rewind(struct clew_trace *t, void *ctx,
 						       const struct clew_trace_run_opts *opts,
 						       struct clew_diag *diag);
@@ -338,9 +351,41 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_resolve(struct clew_trace *t, ui
 							uint64_t address,
 							const struct clew_frame **ret);
 
+/** An instruction of a range. */
+struct clew_trace_insn {
+	uint64_t address;
+	const uint8_t *bytes; /* that lie there; live for the call */
+	size_t nr_bytes;
+};
+
+/**
+ * Hand each instruction of @p range, of a batch of @p unit, to @p take, in order: functions may end
+ * inside a range, and instructions differ in length. A result other than CLEW_OK ends it and is
+ * returned. Thread: one at a time, callback.
+ * @return CLEW_OK; CLEW_NOT_FOUND: the code of the next one cannot be read any more; CLEW_INVALID:
+ * an argument is NULL, there is no such unit, or @p take returned a positive number. Cost: some 20
+ * ns an instruction.
+ */
+CLEW_API CLEW_MUST_USE enum clew_err clew_trace_insns(
+	struct clew_trace *t, size_t unit, const struct clew_trace_range *range,
+	enum clew_err (*take)(void *ctx, const struct clew_trace_insn *insn), void *ctx);
+
 /** What there was no room for so far. Lives until the next call of this function.
  * Thread: one at a time, callback. */
 CLEW_API const struct clew_left_out *clew_trace_left_out(struct clew_trace *t);
+
+/** What a pass came to, and what the input holds. */
+struct clew_trace_summary {
+	enum clew_err end;       /* of the pass. OK: it came to the end, or goes on. Before one:
+				    what it will end with at the best */
+	uint64_t end_offset;     /* TRUNCATED: the recording ends inside the record there */
+	uint64_t nr_aux_bytes;   /* of trace that the input holds, */
+	uint64_t nr_aux_missing; /* and that AUX records announce and it does not hold */
+	const struct clew_left_out *left_out;
+};
+
+/** Lives until the next call of this function. Thread: one at a time. */
+CLEW_API const struct clew_trace_summary *clew_trace_summary(struct clew_trace *t);
 
 /** NULL is fine. Thread: one at a time. */
 CLEW_API void clew_trace_free(struct clew_trace *t);

@@ -27,8 +27,9 @@ const uint8_t *clew_binary_build_id(const struct clew_binary *b, size_t *ret_byt
 {
 	const struct dso_build_id *id = b ? dso_build_id(dso_of(b)) : NULL;
 
-	*ret_bytes = id ? id->size : 0;
-	return *ret_bytes ? id->bytes : NULL;
+	if (ret_bytes)
+		*ret_bytes = id ? id->size : 0;
+	return id && id->size ? id->bytes : NULL;
 }
 
 const char *clew_symbol_name(const struct clew_symbol *s)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "api/misuse.h"
 #include "api/session_impl.h"
 
 _Static_assert((int)CLEW_FIELD_SIGNED == (int)TRACEPOINT_SIGNED &&
@@ -30,7 +31,7 @@ static void take_field(void *ctx, const struct tracepoint_field *f)
 					 .nr_bytes = bytes_left(&f->bytes)};
 
 	if (!c->err)
-		c->err = c->take(c->ctx, &field);
+		c->err = api_taken(c->take(c->ctx, &field));
 }
 
 enum clew_err clew_sample_fields(struct clew_session *s, const struct clew_sample *sample,
@@ -38,9 +39,12 @@ enum clew_err clew_sample_fields(struct clew_session *s, const struct clew_sampl
 				 void *ctx)
 {
 	struct fields c = {take, ctx, CLEW_OK};
-	const uint8_t *raw = sample->raw;
+	const uint8_t *raw;
 	struct tracepoints *t;
 
+	if (!s || !sample || !take)
+		return CLEW_INVALID;
+	raw = sample->raw;
 	if (!raw || sample->event->type != PERF_TYPE_TRACEPOINT)
 		return CLEW_NOT_FOUND;
 	t = tracepoints_of(s);
@@ -62,7 +66,7 @@ static enum clew_err each_name(struct buf *names, enum clew_err (*take)(void *, 
 		end = strchr(name, ',');
 		if (end)
 			*end++ = '\0';
-		err = take(ctx, name);
+		err = api_taken(take(ctx, name));
 		name = end;
 	}
 	return err;
@@ -75,6 +79,8 @@ enum clew_err clew_event_fields(struct clew_session *s, const struct clew_event 
 	struct tracepoints *t;
 	struct buf names = {0};
 
+	if (!s || !event || !take)
+		return CLEW_INVALID;
 	if (event->type != PERF_TYPE_TRACEPOINT)
 		return CLEW_NOT_FOUND;
 	t = tracepoints_of(s);

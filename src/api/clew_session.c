@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/recorded_on.h"
+#include "api/misuse.h"
 #include "api/opts.h"
 #include "api/session_impl.h"
 #include "base/err.h"
@@ -43,9 +44,10 @@ static bool is_stream(const struct clew_session *s)
 static enum clew_err open_input(struct clew_session *s, const struct clew_session_opts *opts,
 				struct clew_diag *diag)
 {
+	static const struct opts_type type = OPTS_TYPE(struct clew_session_opts);
 	struct clew_session_opts o = {0};
 	struct recorded_on r;
-	enum clew_err err = opts_take(&o, sizeof(o), opts, diag);
+	enum clew_err err = opts_take(&o, &type, opts, diag);
 
 	if (err != CLEW_OK)
 		return err;
@@ -87,24 +89,37 @@ static enum clew_err done_or_free(struct clew_session **ret, struct clew_session
 	return err;
 }
 
+/** NULL: out of memory, or @p is_right is false. */
+static struct clew_session *new_session(bool is_right, struct clew_diag *diag, enum clew_err *ret)
+{
+	struct clew_session *s = is_right ? mem_zalloc(sizeof(*s)) : NULL;
+
+	if (!is_right)
+		*ret = api_misuse(diag, "an argument is NULL");
+	else if (!s)
+		*ret = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return s;
+}
+
 enum clew_err clew_session_open(struct clew_session **ret, const char *path,
 				const struct clew_session_opts *opts, struct clew_diag *diag)
 {
-	struct clew_session *s = mem_zalloc(sizeof(*s));
+	enum clew_err err;
+	struct clew_session *s = new_session(ret && path, diag, &err);
 
 	if (!s)
-		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+		return err;
 	return done_or_free(ret, s, open_mapped(s, os_map_file(path, &s->map, diag), opts, diag));
 }
 
 enum clew_err clew_session_open_fd(struct clew_session **ret, int fd,
 				   const struct clew_session_opts *opts, struct clew_diag *diag)
 {
-	struct clew_session *s = mem_zalloc(sizeof(*s));
 	enum clew_err err;
+	struct clew_session *s = new_session(ret, diag, &err);
 
 	if (!s)
-		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+		return err;
 	err = os_map_fd(fd, &s->map, diag);
 	if (err != CLEW_UNSUPPORTED)
 		return done_or_free(ret, s, open_mapped(s, err, opts, diag));
@@ -117,10 +132,11 @@ enum clew_err clew_session_open_fd(struct clew_session **ret, int fd,
 enum clew_err clew_session_open_memory(struct clew_session **ret, const void *data, size_t size,
 				       const struct clew_session_opts *opts, struct clew_diag *diag)
 {
-	struct clew_session *s = mem_zalloc(sizeof(*s));
+	enum clew_err err;
+	struct clew_session *s = new_session(ret && (data || !size), diag, &err);
 
 	if (!s)
-		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+		return err;
 	s->input.data = data ? data : (const uint8_t *)"";
 	s->input.size = size;
 	return done_or_free(ret, s, open_input(s, opts, diag));
@@ -131,6 +147,8 @@ enum clew_err clew_session_rewind(struct clew_session *s, struct clew_diag *diag
 	struct analyze *next;
 	enum clew_err err;
 
+	if (!s || s->is_running)
+		return api_misuse(diag, s ? "another pass has begun" : "an argument is NULL");
 	if (s->pass == SESSION_NEW)
 		return CLEW_OK;
 	if (is_stream(s))
@@ -143,7 +161,7 @@ enum clew_err clew_session_rewind(struct clew_session *s, struct clew_diag *diag
 	session_threads_done(&s->threads);
 	session_samples_done(&s->samples);
 	s->pass = SESSION_NEW;
-	s->end = CLEW_OK;
+	s->end = (struct clew_diag){0};
 	return CLEW_OK;
 }
 
@@ -172,7 +190,10 @@ static enum clew_err hand_out(struct clew_session *s, const struct ana_event *e)
 
 	if (err == CLEW_OK)
 		err = session_sample_of(s, e, false, &sample);
-	return err == CLEW_OK ? s->take(s->ctx, &sample) : err;
+	if (err != CLEW_OK)
+		return err;
+	s->taken = s->take(s->ctx, &sample);
+	return api_taken(s->taken);
 }
 
 static enum clew_err push_batch(void *ctx, const struct ana_batch *b)
@@ -186,33 +207,43 @@ static enum clew_err push_batch(void *ctx, const struct ana_batch *b)
 	return err;
 }
 
-/** The result of a pass that went to the end, or to @p err. */
-static enum clew_err outcome(const struct clew_session *s, enum clew_err err,
-			     struct clew_diag *diag)
+/** The pass is over with @p err, @p why more of it; or the recording ended early. */
+static enum clew_err end_pass(struct clew_session *s, enum clew_err err,
+			      const struct clew_diag *why, struct clew_diag *diag)
 {
 	const struct clew_diag *end = &analyze_summary(s->analysis)->end;
 
-	if (err != CLEW_OK || end->code == CLEW_OK)
-		return err;
-	if (diag)
-		*diag = *end;
-	return end->code;
+	if (s->taken != CLEW_OK)
+		api_fail_taken(&s->end, s->taken);
+	else if (err == CLEW_OK)
+		s->end = *end;
+	else if (why->code == err)
+		s->end = *why;
+	else
+		clew_fail(&s->end, err, 0, clew_err_name(err));
+	if (s->end.code != CLEW_OK && diag)
+		*diag = s->end;
+	return s->end.code;
 }
 
 enum clew_err clew_session_each(struct clew_session *s,
 				enum clew_err (*take)(void *ctx, const struct clew_sample *sample),
 				void *ctx, struct clew_diag *diag)
 {
-	struct clew_diag own;
-	enum clew_err err = clew_session_rewind(s, diag);
+	struct clew_diag why = {0};
+	enum clew_err err =
+		take ? clew_session_rewind(s, diag) : api_misuse(diag, "an argument is NULL");
 
 	if (err != CLEW_OK)
 		return err;
 	s->take = take;
 	s->ctx = ctx;
-	s->pass = SESSION_OVER;
-	err = analyze_run(s->analysis, &(struct ana_consumer){push_batch, s}, diag ? diag : &own);
-	return outcome(s, err, diag);
+	s->taken = CLEW_OK;
+	s->pass = SESSION_OTHER;
+	s->is_running = true;
+	err = analyze_run(s->analysis, &(struct ana_consumer){push_batch, s}, &why);
+	s->is_running = false;
+	return end_pass(s, err, &why, diag);
 }
 
 /* --- samples asked for --- */
@@ -233,56 +264,72 @@ static enum clew_err keep_batch(void *ctx, const struct ana_batch *b)
 	return err;
 }
 
-static enum clew_err begin_pulling(struct clew_session *s, struct clew_diag *diag)
+static void begin_pulling(struct clew_session *s)
 {
+	struct clew_diag why = {0};
+	enum clew_err err;
+
 	s->pass = SESSION_PULLING;
-	return analyze_begin(s->analysis, &(struct ana_consumer){keep_batch, s}, diag);
+	s->taken = CLEW_OK;
+	err = analyze_begin(s->analysis, &(struct ana_consumer){keep_batch, s}, &why);
+	if (err == CLEW_OK)
+		return;
+	s->pass = SESSION_OVER;
+	end_pass(s, err, &why, NULL);
 }
 
 /** Read on until samples wait, or there are no more. */
 static void read_on(struct clew_session *s)
 {
+	struct clew_diag why = {0};
 	enum clew_err err = CLEW_OK;
 
 	session_samples_drop(&s->samples);
 	while (err == CLEW_OK && !s->samples.waiting.nr)
-		err = analyze_step(s->analysis, &s->end_diag);
+		err = analyze_step(s->analysis, &why);
 	if (err == CLEW_OK)
 		return;
 	s->pass = SESSION_OVER;
-	s->end = err == CLEW_END ? outcome(s, CLEW_OK, &s->end_diag) : err;
+	end_pass(s, err == CLEW_END ? CLEW_OK : err, &why, NULL);
 }
 
 enum clew_err clew_session_next(struct clew_session *s, const struct clew_sample **ret,
 				struct clew_diag *diag)
 {
-	struct session_samples *m = &s->samples;
-	enum clew_err err = s->pass == SESSION_NEW ? begin_pulling(s, diag) : CLEW_OK;
+	struct session_samples *m;
 
-	if (err != CLEW_OK)
-		return err;
+	if (!s || !ret)
+		return api_misuse(diag, "an argument is NULL");
+	if (s->pass == SESSION_OTHER)
+		return api_misuse(diag, "another pass has begun");
+	if (s->pass == SESSION_NEW)
+		begin_pulling(s);
+	m = &s->samples;
 	if (m->next == m->waiting.nr && s->pass == SESSION_PULLING)
 		read_on(s);
 	if (m->next < m->waiting.nr) {
 		*ret = &m->waiting.data[m->next++];
 		return CLEW_OK;
 	}
-	err = s->end;
-	if (err != CLEW_OK && diag)
-		*diag = s->end_diag;
-	s->end = CLEW_OK;
-	return err == CLEW_OK ? CLEW_END : err;
+	if (s->end.code == CLEW_OK)
+		return clew_fail(diag, CLEW_END, 0, "there are no more samples");
+	if (diag)
+		*diag = s->end;
+	return s->end.code;
 }
 
 enum clew_err clew_session_read_events(struct clew_session *s, struct clew_diag *diag)
 {
-	struct perf_file *f = analyze_file(s->analysis);
 	enum clew_err err = CLEW_OK;
 	struct perf_record r;
+	struct perf_file *f;
 
+	if (!s)
+		return api_misuse(diag, "an argument is NULL");
+	f = analyze_file(s->analysis);
 	if (!perf_file_is_pipe(f) || s->pass != SESSION_NEW)
 		return CLEW_OK;
-	s->pass = SESSION_OVER;
+	s->pass = SESSION_OTHER;
 	while (err == CLEW_OK)
 		err = perf_file_next(f, &r, diag);
 	return err == CLEW_END ? CLEW_OK : err;

@@ -2,6 +2,7 @@
 #include "analyze/recorded_on.h"
 #include "api/frame.h"
 #include "api/left_out.h"
+#include "api/misuse.h"
 #include "api/opts.h"
 #include "api/trace_impl.h"
 #include "base/err.h"
@@ -9,16 +10,21 @@
 #include "os/memory.h"
 #include "trace/etm_decoder.h"
 #include "trace/perf/perf_trace.h"
+#include "trace/pt_decoder.h"
 #include "trace/snapshot/cs_snapshot.h"
 #include "trace/spe_decoder.h"
 
 /* --- opening --- */
 
-static enum clew_err begin(struct clew_trace **ret, const struct clew_trace_opts *opts,
-			   struct clew_trace_opts *ret_opts, struct clew_diag *diag)
+/** @p caller: where the trace will be returned. */
+static enum clew_err begin(struct clew_trace **caller, struct clew_trace **ret,
+			   const struct clew_trace_opts *opts, struct clew_trace_opts *ret_opts,
+			   struct clew_diag *diag)
 {
+	static const struct opts_type type = OPTS_TYPE(struct clew_trace_opts);
 	struct clew_trace *t;
-	enum clew_err err = opts_take(ret_opts, sizeof(*ret_opts), opts, diag);
+	enum clew_err err = caller ? opts_take(ret_opts, &type, opts, diag)
+				   : api_misuse(diag, "an argument is NULL");
 
 	if (err != CLEW_OK)
 		return err;
@@ -40,20 +46,31 @@ static enum clew_err begin(struct clew_trace **ret, const struct clew_trace_opts
 	return CLEW_OK;
 }
 
+static uint8_t protocol_of(const struct trace_unit *u)
+{
+	const struct etm_config *etm = etm_config_of(u);
+
+	if (!u->is_decodable)
+		return CLEW_PROTOCOL_UNKNOWN;
+	if (spe_config_of(u))
+		return CLEW_PROTOCOL_SPE;
+	if (pt_config_of(u))
+		return CLEW_PROTOCOL_INTEL_PT;
+	if (!etm)
+		return CLEW_PROTOCOL_UNKNOWN;
+	return etm->is_ete ? CLEW_PROTOCOL_ETE : CLEW_PROTOCOL_ETM;
+}
+
 static struct clew_trace_unit unit_of(const struct trace_unit *u)
 {
 	const char *why = u->why.what ? u->why.what : clew_err_name(u->why.code);
-	const struct etm_config *etm = etm_config_of(u);
 
 	return (struct clew_trace_unit){
 		.id = u->id,
 		.cpu = u->cpu,
 		.tid = u->tid,
 		.session = u->session,
-		.protocol = u->is_decodable && spe_config_of(u) ? CLEW_PROTOCOL_SPE
-			  : !u->is_decodable || !etm            ? CLEW_PROTOCOL_UNKNOWN
-			  : etm->is_ete                         ? CLEW_PROTOCOL_ETE
-								: CLEW_PROTOCOL_ETM,
+		.protocol = protocol_of(u),
 		.name = u->name,
 		.why_not = u->is_decodable ? NULL : why,
 	};
@@ -138,7 +155,8 @@ enum clew_err clew_trace_open(struct clew_trace **ret, const char *path,
 {
 	struct clew_trace_opts o = {0};
 	struct clew_trace *t;
-	enum clew_err err = begin(&t, opts, &o, diag);
+	enum clew_err err =
+		path ? begin(ret, &t, opts, &o, diag) : api_misuse(diag, "an argument is NULL");
 
 	if (err != CLEW_OK)
 		return err;
@@ -154,7 +172,7 @@ enum clew_err clew_trace_open_fd(struct clew_trace **ret, int fd,
 {
 	struct clew_trace_opts o = {0};
 	struct clew_trace *t;
-	enum clew_err err = begin(&t, opts, &o, diag);
+	enum clew_err err = begin(ret, &t, opts, &o, diag);
 
 	if (err != CLEW_OK)
 		return err;
@@ -167,13 +185,16 @@ enum clew_err clew_trace_open_fd(struct clew_trace **ret, int fd,
 enum clew_err clew_trace_open_raw(struct clew_trace **ret, const struct clew_trace_raw *raw,
 				  const struct clew_trace_opts *opts, struct clew_diag *diag)
 {
+	static const struct opts_type type = {.bytes = sizeof(struct clew_trace_raw)};
 	struct clew_trace_opts o = {0};
 	struct clew_trace_raw r = {0};
 	struct clew_trace *t;
-	enum clew_err err = opts_take(&r, sizeof(r), raw, diag);
+	enum clew_err err = opts_take(&r, &type, raw, diag);
 
+	if (err == CLEW_OK && !r.file)
+		err = api_misuse(diag, "no file of raw trace is named");
 	if (err == CLEW_OK)
-		err = begin(&t, opts, &o, diag);
+		err = begin(ret, &t, opts, &o, diag);
 	if (err != CLEW_OK)
 		return err;
 	t->is_snapshot = true;
@@ -210,14 +231,17 @@ void clew_trace_free(struct clew_trace *t)
 
 const struct clew_trace_unit *clew_trace_unit(const struct clew_trace *t, size_t i)
 {
-	return i < t->trace->nr_units ? &t->units[i] : NULL;
+	return t && i < t->trace->nr_units ? &t->units[i] : NULL;
 }
 
 enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space, uint64_t address,
 				 const struct clew_frame **ret)
 {
-	const struct ana_loc *loc = t->trace->ops->locate(t->trace, space, address);
+	const struct ana_loc *loc;
 
+	if (!t || !ret)
+		return CLEW_INVALID;
+	loc = t->trace->ops->locate(t->trace, space, address);
 	if (!loc)
 		return CLEW_NO_MEMORY;
 	t->frame = api_frame_of(loc);
@@ -227,6 +251,25 @@ enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space, uint64_t 
 
 const struct clew_left_out *clew_trace_left_out(struct clew_trace *t)
 {
+	if (!t)
+		return NULL;
 	t->left_out = left_out_of(&t->budget);
 	return &t->left_out;
+}
+
+const struct clew_trace_summary *clew_trace_summary(struct clew_trace *t)
+{
+	const struct clew_diag *end;
+
+	if (!t)
+		return NULL;
+	end = t->pull.pass == TRACE_NEW ? &t->trace->cut : &t->end;
+	t->summary = (struct clew_trace_summary){
+		.end = end->code,
+		.end_offset = end->offset,
+		.nr_aux_bytes = t->trace->nr_bytes,
+		.nr_aux_missing = t->trace->nr_missing_bytes,
+		.left_out = clew_trace_left_out(t),
+	};
+	return &t->summary;
 }

@@ -52,7 +52,12 @@ struct session_events {
 	} all;
 };
 
-enum session_pass { SESSION_NEW, SESSION_PULLING, SESSION_OVER };
+enum session_pass {
+	SESSION_NEW,
+	SESSION_PULLING, /* by clew_session_next() */
+	SESSION_OVER,    /* it has come to the end */
+	SESSION_OTHER,   /* all was read by another function */
+};
 
 struct clew_session {
 	struct os_map map;
@@ -67,13 +72,14 @@ struct clew_session {
 	struct session_threads threads;
 	struct session_events events;
 	struct tracepoints *tracepoints; /* made when first asked for */
-	enum clew_err end;               /* of a pass that is over, and is still to be returned */
-	struct clew_diag end_diag;       /* of it */
+	struct clew_diag end;            /* of the pass, once that is over */
 	struct clew_summary summary;
 	struct clew_left_out left_out;
 	/* During clew_session_each(). */
+	bool is_running;
 	enum clew_err (*take)(void *ctx, const struct clew_sample *sample);
 	void *ctx;
+	enum clew_err taken; /* what take returned that ended the pass */
 };
 
 /* --- session_samples.c --- */

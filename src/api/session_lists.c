@@ -82,7 +82,7 @@ bool session_events_update(struct clew_session *s)
 
 const struct clew_event *clew_session_event(struct clew_session *s, size_t i)
 {
-	if (perf_file_is_pipe(analyze_file(s->analysis)) && !session_events_update(s))
+	if (!s || (perf_file_is_pipe(analyze_file(s->analysis)) && !session_events_update(s)))
 		return NULL;
 	return i < s->events.all.nr ? s->events.all.data[i] : NULL;
 }
@@ -121,12 +121,12 @@ void session_threads_done(struct session_threads *t)
 
 const struct clew_thread *clew_session_thread(const struct clew_session *s, size_t i)
 {
-	return i < s->threads.all.nr ? s->threads.all.data[i] : NULL;
+	return s && i < s->threads.all.nr ? s->threads.all.data[i] : NULL;
 }
 
 const struct clew_binary *clew_session_binary(const struct clew_session *s, size_t i)
 {
-	return binary_of(dso_store_at(s->dsos, i));
+	return s ? binary_of(dso_store_at(s->dsos, i)) : NULL;
 }
 
 /* --- the outcome --- */
@@ -146,8 +146,11 @@ static void sum_user_stacks(struct clew_summary *ret, const struct ana_outcomes 
 
 const struct clew_summary *clew_session_summary(struct clew_session *s)
 {
-	const struct ana_summary *a = analyze_summary(s->analysis);
+	const struct ana_summary *a;
 
+	if (!s)
+		return NULL;
+	a = analyze_summary(s->analysis);
 	s->left_out = left_out_of(&s->budget);
 	s->summary = (struct clew_summary){
 		.nr_samples = a->nr_samples,
@@ -162,8 +165,8 @@ const struct clew_summary *clew_session_summary(struct clew_session *s)
 		.nr_aux_missing = a->nr_aux_missing,
 		.kernel_note = a->kernel_note,
 		.stacks_note = a->stacks_note,
-		.end = a->end.code,
-		.end_offset = a->end.offset,
+		.end = s->end.code,
+		.end_offset = s->end.offset,
 		.left_out = &s->left_out,
 	};
 	for (size_t i = 0; i < a->nr_unresolved; i++)

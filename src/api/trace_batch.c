@@ -57,6 +57,11 @@ static const uint8_t isas[] = {
 };
 /* clang-format on */
 
+enum clew_isa trace_public_isa(enum isa isa)
+{
+	return (enum clew_isa)isas[isa];
+}
+
 /* --- ranges, once a block --- */
 
 static struct clew_trace_range range_of(const struct flow_block *k)
@@ -318,6 +323,14 @@ struct cut {
 	uint32_t past; /* all items so far that are blocks */
 };
 
+/** A caller's result, or that of trace_waiting_keep(). */
+static enum clew_err give(struct clew_trace *t, const struct clew_trace_batch *b)
+{
+	enum clew_err err = t->take(t->take_ctx, b);
+
+	return t->is_running ? trace_pass_taken(t, err) : err;
+}
+
 static enum clew_err hand_out(struct cut *c, size_t to)
 {
 	struct clew_trace *t = c->trace;
@@ -339,7 +352,7 @@ static enum clew_err hand_out(struct cut *c, size_t to)
 	if (!ranges || !reach(ranges, c->batch->blocks, ((size_t)c->past + 1) >> 1))
 		return CLEW_NO_MEMORY;
 	whole.ranges = ranges->data;
-	return t->take(t->take_ctx, &whole);
+	return give(t, &whole);
 }
 
 static enum clew_err take_event(struct cut *c, size_t i, uint32_t number)

@@ -44,7 +44,12 @@ struct trace_waiting {
 	bool is_end; /* of the unit, in place of a batch */
 };
 
-enum trace_pass { TRACE_NEW, TRACE_PULLING, TRACE_OVER };
+enum trace_pass {
+	TRACE_NEW,
+	TRACE_PULLING, /* by clew_trace_next() */
+	TRACE_OVER,    /* it has come to the end */
+	TRACE_OTHER,   /* all was decoded by clew_trace_run() */
+};
 
 /** A pass by clew_trace_next(). */
 struct trace_pull {
@@ -78,12 +83,16 @@ struct clew_trace {
 	struct dso_store_opts symbols;
 	struct budget budget;
 	struct clew_left_out left_out;
+	struct clew_trace_summary summary;
 	bool is_snapshot;
 	struct trace_input *trace;
 	struct clew_trace_unit *units;
 	struct trace_state *states;
 	struct clew_frame frame; /* of the last clew_trace_resolve() */
+	struct clew_diag end;    /* of the pass, once that is over */
 	/* During a pass. */
+	bool is_running;     /* clew_trace_run() */
+	enum clew_err taken; /* what a callback returned that ended the pass */
 	enum clew_err (*take)(void *ctx, const struct clew_trace_batch *b);
 	void *take_ctx, *ctx; /* ctx: of the callbacks in run */
 	struct clew_trace_run_opts run;
@@ -97,6 +106,12 @@ struct clew_trace {
 
 /** A new pass, with these options; one that is under way ends. */
 void trace_pass_begin(struct clew_trace *t, const struct clew_trace_run_opts *run);
+/** The pass is over, with CLEW_OK or CLEW_END at the end of the trace; @p why (NULL: unknown) is
+ * more of it. @return CLEW_OK, or what ended it early: in t->end and *diag, too. */
+enum clew_err trace_pass_end(struct clew_trace *t, enum clew_err err, const struct clew_diag *why,
+			     struct clew_diag *diag);
+/** What a callback returned. @return what the decoding ends with; CLEW_OK: it goes on. */
+enum clew_err trace_pass_taken(struct clew_trace *t, enum clew_err result);
 /** The options, for a decoding; without batch and unit_end. */
 struct trace_decode_opts trace_pass_opts(struct clew_trace *t);
 
@@ -109,6 +124,7 @@ enum clew_err trace_cut_batch(struct clew_trace *t, size_t unit, const struct fl
 /** The ranges of an epoch that a batch was made of. */
 const struct clew_trace_range *trace_ranges_of(const struct trace_state *s, uint32_t epoch);
 void trace_state_done(struct trace_state *s);
+enum clew_isa trace_public_isa(enum isa isa);
 
 /* --- trace_waiting.c --- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
+#include "api/misuse.h"
 #include "api/trace_impl.h"
 #include "base/err.h"
 
@@ -68,12 +69,22 @@ static enum clew_err begin_pulling(struct clew_trace *t)
 	return trace_decoding_new(&t->pull.decoding, t->trace, &opts);
 }
 
-/** The pass is over, with CLEW_END or a failure. */
-static enum clew_err end_pass(struct clew_trace *t, enum clew_err err, struct clew_diag *diag)
+/** @p err: CLEW_END or a failure. */
+static enum clew_err end_pulling(struct clew_trace *t, enum clew_err err)
 {
 	trace_pull_done(&t->pull);
 	t->pull.pass = TRACE_OVER;
-	return err == CLEW_END ? err : clew_fail(diag, err, 0, clew_err_name(err));
+	return trace_pass_end(t, err, NULL, NULL);
+}
+
+/** Of a pass that is over, as often as it is asked for. */
+static enum clew_err repeat_end(const struct clew_trace *t, struct clew_diag *diag)
+{
+	if (t->end.code == CLEW_OK)
+		return clew_fail(diag, CLEW_END, 0, "there is no more trace");
+	if (diag)
+		*diag = t->end;
+	return t->end.code;
 }
 
 /** Decode until batches wait. */
@@ -93,7 +104,8 @@ static enum clew_err take_waiting(struct clew_trace *t, const struct clew_trace_
 	struct trace_waiting *w = t->pull.waiting.data[t->pull.next++];
 
 	if (w->is_end)
-		return t->run.unit_end ? t->run.unit_end(t->ctx, w->batch.unit) : CLEW_OK;
+		return t->run.unit_end ? trace_pass_taken(t, t->run.unit_end(t->ctx, w->batch.unit))
+				       : CLEW_OK;
 	if (!w->batch.ranges)
 		w->batch.ranges = trace_ranges_of(&t->states[w->batch.unit], w->batch.epoch);
 	*ret = &w->batch;
@@ -103,22 +115,27 @@ static enum clew_err take_waiting(struct clew_trace *t, const struct clew_trace_
 enum clew_err clew_trace_next(struct clew_trace *t, const struct clew_trace_batch **ret,
 			      struct clew_diag *diag)
 {
-	struct trace_pull *p = &t->pull;
 	const struct clew_trace_batch *next = NULL;
 	enum clew_err err = CLEW_OK;
+	struct trace_pull *p;
 
-	if (p->pass == TRACE_OVER)
-		return CLEW_END;
+	if (!t || !ret)
+		return api_misuse(diag, "an argument is NULL");
+	p = &t->pull;
+	if (p->pass == TRACE_OTHER || t->is_running)
+		return api_misuse(diag, "another pass has begun");
 	if (p->pass == TRACE_NEW)
 		err = begin_pulling(t);
-	while (!err && !next) {
+	while (!err && !next && p->pass != TRACE_OVER) {
 		if (p->next == p->waiting.nr)
 			err = decode(t);
 		if (!err)
 			err = take_waiting(t, &next);
 	}
 	if (err)
-		return end_pass(t, err, diag);
+		end_pulling(t, err);
+	if (p->pass == TRACE_OVER)
+		return repeat_end(t, diag);
 	*ret = next;
 	return CLEW_OK;
 }

@@ -38,11 +38,14 @@ const char *clew_err_name(enum clew_err code)
 
 size_t clew_diag_text(char *ret, size_t size, const char *file, const struct clew_diag *diag)
 {
-	const char *what = diag->what ? diag->what : clew_err_name(diag->code);
+	static const struct clew_diag none = {0};
+	const char *what;
 	const char *from = file ? file : "", *colon = file ? ": " : "";
 	char buf[128];
 	int n;
 
+	diag = diag ? diag : &none;
+	what = diag->what ? diag->what : clew_err_name(diag->code);
 	if (diag->code == CLEW_OS)
 		n = snprintf(ret, size, "%s%s%s: %s", from, colon, what,
 			     strerror_r(diag->os_errno, buf, sizeof(buf)));

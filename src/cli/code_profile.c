@@ -127,10 +127,16 @@ static void report_gaps(const struct code_profile *p)
 			 (unsigned long long)t->nr_no_sync, t->nr_no_sync == 1 ? "" : "s");
 }
 
+const struct clew_diag *code_profile_cut(const struct code_profile *p)
+{
+	static const struct clew_diag none = {0};
+
+	return p->trace ? &p->trace->cut : p->analysis ? &analyze_summary(p->analysis)->end : &none;
+}
+
 void code_profile_report(const struct code_profile *p)
 {
-	if (!p->trace && p->analysis)
-		cli_input_warn_end(p->in, analyze_summary(p->analysis));
+	cli_input_warn_cut(p->in, code_profile_cut(p));
 	cli_etm_report_warnings(&p->warnings, p->in->path);
 	if (p->trace)
 		report_gaps(p);

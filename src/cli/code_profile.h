@@ -59,6 +59,9 @@ int code_profile_refuse(const struct code_profile *p, const char *name);
 /** What was written of @p b to @p to, and what was not. */
 void code_profile_report_binary(const struct counted_binary *b, const char *to);
 
+/** Where the input ends inside a record; code CLEW_OK: it does not. */
+const struct clew_diag *code_profile_cut(const struct code_profile *p);
+
 /** What was not counted. */
 void code_profile_report(const struct code_profile *p);
 

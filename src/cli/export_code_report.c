@@ -247,7 +247,7 @@ static void report_json(const struct export_code *x)
 	put_binaries(x, &j);
 	if (x->run->code->put)
 		x->run->code->put(x, &j);
-	json_put_bool(&j, "is_truncated", summary_of(x)->end.code == CLEW_TRUNCATED);
+	json_put_bool(&j, "is_truncated", code_profile_cut(&x->profile)->code == CLEW_TRUNCATED);
 	json_close(&j, '}');
 	cli_progress_pause();
 	cli_put(stderr, "%s\n", buf_cstr(&out));

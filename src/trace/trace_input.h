@@ -122,6 +122,10 @@ struct trace_input {
 	size_t nr_units;
 	const struct trace_input_ops *ops;
 	struct trace_ops_kept *kept; /* of each unit; NULL: nothing is kept */
+	struct clew_diag cut; /* code CLEW_TRUNCATED: the input ends inside a record, at offset; all
+				 that is whole is decoded. CLEW_OK: it does not */
+	uint64_t nr_bytes;    /* of trace that the input holds, */
+	uint64_t nr_missing_bytes; /* and that it says was recorded and does not hold */
 	/* How much of the trace was given in the run that is under way. */
 	uint64_t given_bytes, total_bytes;
 	uint64_t skipped_bytes;    /* of the given ones: no filter wants them */

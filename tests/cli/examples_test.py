@@ -3,6 +3,7 @@
 """Usage: examples_test.py BUILD CLEW SAMPLE_MAKE DATA: the programs of docs/examples, built against what `meson install` puts into a
 folder, shared and static, and run on recordings and a snapshot made here; on DATA, ../shared/data, beside the command. TAP.
 Run from the top folder."""
+import json
 import os
 import re
 import struct
@@ -117,6 +118,31 @@ def test_ranges(i, top):
     check(got == want, "units: as many instructions as ranges has", f"{got} {want}")
 
 
+def by_function(report):
+    """{function: instructions} of `clew report --json`, or of the lines of ranges."""
+    counts_of = {}
+    for name, nr in report:
+        counts_of[name] = counts_of.get(name, 0) + nr
+    return counts_of
+
+
+def test_functions_of_ranges(i):
+    """Functions that end inside a range: each instruction is counted in its own."""
+    truth = Path(DATA, "intel-pt-truth")
+    for name in ("plain", "forms", "kernel"):
+        path = truth / name / "perf.data"
+        if not path.exists():
+            skip(f"ranges: functions of {name}", f"{path} is not here")
+            continue
+        lines = [line.rsplit(" ", 3) for line in i.out("ranges", path, truth / "symfs").splitlines()]
+        got = by_function((line[3], int(line[2])) for line in lines)
+        table = json.loads(run(CLEW, "report", "-i", path, "--symfs", truth / "symfs", "--itrace=i1i", "--json", "-s", "sym", "--no-children").stdout)
+        rows = (row for t in table["tables"] for row in t["rows"])
+        want = by_function((r["sym"] if not r["sym"].startswith("0x") else "-", r["values"][0]["samples"]) for r in rows)
+        check(want and got == want, f"ranges: instructions by function, {name}, as clew report counts them",
+              sorted((set(got.items()) ^ set(want.items())))[:6])
+
+
 def test_recording(i):
     path = Path(DATA, "perfdata/sleep.data")
     if not path.exists():
@@ -136,6 +162,7 @@ def main():
         i.build()
         test_made(i, top)
         test_ranges(i, top)
+        test_functions_of_ranges(i)
         test_recording(i)
     done()
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <clew/clew.h>
 
@@ -184,8 +186,8 @@ static void test_cut(struct bytes file)
 	while ((err = clew_session_next(s, &sample, &diag)) == CLEW_OK)
 		nr++;
 	CHECK(err == CLEW_TRUNCATED && diag.offset && nr == NR - 1 &&
-		      clew_session_next(s, &sample, &diag) == CLEW_END,
-	      "all that is whole comes, then TRUNCATED, then END");
+		      clew_session_next(s, &sample, NULL) == CLEW_TRUNCATED,
+	      "all that is whole comes, then TRUNCATED, and again");
 	CHECK(clew_session_summary(s)->end == CLEW_TRUNCATED, "and the summary says so");
 	clew_session_free(s);
 }
@@ -255,32 +257,215 @@ static void test_fields(void)
 	perf_build_done(&b);
 }
 
+/* --- misuse --- */
+
+static enum clew_err give(void *ctx, const struct clew_sample *sample)
+{
+	(void)sample;
+	return *(const enum clew_err *)ctx;
+}
+
+static enum clew_err call_inside(void *ctx, const struct clew_sample *sample)
+{
+	struct clew_session *s = ctx;
+	enum clew_err ok = CLEW_OK;
+	const struct clew_sample *next;
+
+	(void)sample;
+	return clew_session_next(s, &next, NULL) == CLEW_INVALID &&
+			       clew_session_rewind(s, NULL) == CLEW_INVALID &&
+			       clew_session_each(s, give, &ok, NULL) == CLEW_INVALID
+		     ? CLEW_STOPPED
+		     : CLEW_BAD_FILE;
+}
+
+static void test_results(struct clew_session *s)
+{
+	enum clew_err ok = CLEW_OK, positive = (enum clew_err)7, stop = CLEW_STOPPED;
+	const struct clew_sample *sample;
+	struct clew_diag diag = {0};
+
+	CHECK(clew_session_each(s, give, &ok, NULL) == CLEW_OK &&
+		      clew_session_next(s, &sample, &diag) == CLEW_INVALID && diag.what &&
+		      !strcmp(diag.what, "another pass has begun"),
+	      "after a pass by callback nothing more is asked for");
+	CHECK(clew_session_rewind(s, NULL) == CLEW_OK &&
+		      clew_session_next(s, &sample, NULL) == CLEW_OK,
+	      "but in a new one");
+	CHECK(clew_session_each(s, call_inside, s, NULL) == CLEW_STOPPED,
+	      "a pass inside of a pass is an error");
+	CHECK(clew_session_each(s, give, &positive, &diag) == CLEW_INVALID &&
+		      diag.code == CLEW_INVALID && clew_session_summary(s)->end == CLEW_INVALID,
+	      "so is a positive result of a callback");
+	CHECK(clew_session_each(s, give, &stop, &diag) == CLEW_STOPPED &&
+		      diag.code == CLEW_STOPPED && clew_session_summary(s)->end == CLEW_STOPPED,
+	      "others are returned, with a diag");
+	(void)!clew_session_rewind(s, NULL);
+	while (clew_session_next(s, &sample, &diag) == CLEW_OK)
+		;
+	CHECK(diag.code == CLEW_END && diag.what, "the end has a diag, too");
+}
+
+static void test_nulls(struct clew_session *s)
+{
+	enum clew_err ok = CLEW_OK;
+	const struct clew_sample *sample;
+	struct clew_session *other;
+	char text[16];
+
+	CHECK(clew_session_open(NULL, "/", NULL, NULL) == CLEW_INVALID &&
+		      clew_session_open(&other, NULL, NULL, NULL) == CLEW_INVALID &&
+		      clew_session_open_fd(NULL, 0, NULL, NULL) == CLEW_INVALID &&
+		      clew_session_open_memory(NULL, "", 0, NULL, NULL) == CLEW_INVALID &&
+		      clew_session_open_memory(&other, NULL, 1, NULL, NULL) == CLEW_INVALID,
+	      "NULL in place of a path, a recording or a place for the result");
+	CHECK(clew_session_each(NULL, give, &ok, NULL) == CLEW_INVALID &&
+		      clew_session_each(s, NULL, NULL, NULL) == CLEW_INVALID &&
+		      clew_session_next(NULL, &sample, NULL) == CLEW_INVALID &&
+		      clew_session_next(s, NULL, NULL) == CLEW_INVALID &&
+		      clew_session_rewind(NULL, NULL) == CLEW_INVALID &&
+		      clew_session_read_events(NULL, NULL) == CLEW_INVALID &&
+		      clew_sample_fields(NULL, NULL, NULL, NULL) == CLEW_INVALID &&
+		      clew_event_fields(s, NULL, NULL, NULL) == CLEW_INVALID,
+	      "in place of a session or a callback");
+	CHECK(!clew_session_event(NULL, 0) && !clew_session_thread(NULL, 0) &&
+		      !clew_session_binary(NULL, 0) && !clew_session_summary(NULL) &&
+		      !clew_binary_build_id(NULL, NULL),
+	      "questions about no session");
+	CHECK(clew_diag_text(text, sizeof(text), NULL, NULL) == 2 && !strcmp(text, "ok"),
+	      "the text of no diag");
+}
+
+static void test_reserved(struct bytes file)
+{
+	struct clew_session_opts opts = {.size = sizeof(opts)};
+	struct clew_session *s = NULL;
+	bool ok = true;
+
+	for (size_t i = 0; i < sizeof(opts.reserved); i++) {
+		opts.reserved[i] = true;
+		ok &= clew_session_open_memory(&s, file.pos, bytes_left(&file), &opts, NULL) ==
+		      CLEW_UNSUPPORTED;
+		opts.reserved[i] = false;
+	}
+	CHECK(ok, "each reserved byte that is set is refused");
+	opts.size = (size_t)1 << 40;
+	CHECK(clew_session_open_memory(&s, file.pos, bytes_left(&file), &opts, NULL) ==
+		      CLEW_INVALID,
+	      "so is a size that nothing can have");
+}
+
+/* A record of impossible size: what ended the pass, again and again. */
+static void test_bad(void)
+{
+	struct perf_build b = {.opts = {.pipe = true}};
+	const uint8_t bad[8] = {9};
+	const struct clew_sample *sample;
+	struct clew_session *s = NULL;
+	enum clew_err ok = CLEW_OK;
+	struct clew_diag diag = {0};
+	struct bytes file;
+
+	make(&b);
+	perf_build_bytes(&b, bytes_of(bad, sizeof(bad)), false);
+	file = perf_build_finish(&b);
+	CHECK(clew_session_open_memory(&s, file.pos, bytes_left(&file), NULL, NULL) == CLEW_OK,
+	      "a damaged stream opens");
+	while (clew_session_next(s, &sample, &diag) == CLEW_OK)
+		;
+	CHECK(diag.code == CLEW_BAD_FILE && clew_session_next(s, &sample, NULL) == CLEW_BAD_FILE &&
+		      clew_session_summary(s)->end == CLEW_BAD_FILE &&
+		      clew_session_summary(s)->end_offset == diag.offset && diag.offset,
+	      "and ends with BAD_FILE as often as it is asked");
+	CHECK(clew_session_each(s, give, &ok, NULL) == CLEW_BAD_FILE &&
+		      clew_session_summary(s)->end == CLEW_BAD_FILE,
+	      "by callback, too");
+	clew_session_free(s);
+	perf_build_done(&b);
+}
+
 static void *run_alone(void *file)
 {
 	const struct bytes *b = file;
 	const struct clew_session_opts opts = {.size = sizeof(opts), .single_threaded = true};
+	enum { NR_SESSIONS = 5 };
 	struct clew_session *s;
 	size_t nr = 0;
 	const struct clew_sample *sample;
 
-	if (clew_session_open_memory(&s, b->pos, bytes_left(b), &opts, NULL) != CLEW_OK)
-		return NULL;
-	while (clew_session_next(s, &sample, NULL) == CLEW_OK)
-		nr++;
-	clew_session_free(s);
-	return nr == NR ? file : NULL;
+	for (int i = 0; i < NR_SESSIONS; i++) {
+		if (clew_session_open_memory(&s, b->pos, bytes_left(b), &opts, NULL) != CLEW_OK)
+			return NULL;
+		while (clew_session_next(s, &sample, NULL) == CLEW_OK)
+			nr++;
+		clew_session_free(s);
+	}
+	return nr == NR_SESSIONS * NR ? file : NULL;
 }
 
-static void test_threads(struct bytes file)
+/** Of this program, whose symbols each session reads. */
+static struct bytes make_own(struct perf_build *b)
 {
-	pthread_t threads[2];
-	void *ok[2] = {NULL, NULL};
+	struct perf_attr attr = {.sample_type = SAMPLE};
+	char path[256];
+	ssize_t nr = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
-	for (int i = 0; i < 2; i++)
+	path[nr > 0 ? nr : 0] = '\0';
+	perf_build_event(b, &attr, "cycles:u", (uint64_t[]){3}, 1);
+	perf_build_view(b, PERF_RECORD_MMAP, 0,
+			&(union perf_view){
+				.mmap = {.pid = 10,
+					 .tid = 10,
+					 .start = 0x1000,
+					 .len = 0x800000,
+					 .filename = path}
+        },
+			NULL);
+	for (uint64_t i = 0; i < NR; i++)
+		put_sample(b, 100 + i, 10 + i % 2, 0x1000 + 16 * (i % 5));
+	return perf_build_finish(b);
+}
+
+static void test_threads(void)
+{
+	enum { NR_THREADS = 4 };
+	struct perf_build b = {0};
+	struct bytes file = make_own(&b);
+	pthread_t threads[NR_THREADS];
+	void *ok[NR_THREADS] = {NULL};
+	int nr_ok = 0;
+
+	for (int i = 0; i < NR_THREADS; i++)
 		pthread_create(&threads[i], NULL, run_alone, &file);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < NR_THREADS; i++) {
 		pthread_join(threads[i], &ok[i]);
-	CHECK(ok[0] && ok[1], "two threads read, each with a session of its own");
+		nr_ok += ok[i] != NULL;
+	}
+	CHECK(nr_ok == NR_THREADS, "%d threads read, each with sessions of its own", nr_ok);
+	perf_build_done(&b);
+}
+
+/* Both go on where they were. */
+static void test_fork(struct bytes file)
+{
+	const struct clew_sample *sample;
+	struct clew_session *s = NULL;
+	int status = -1;
+	size_t nr = 0;
+	pid_t pid;
+
+	if (clew_session_open_memory(&s, file.pos, bytes_left(&file), NULL, NULL) != CLEW_OK)
+		return;
+	while (nr < 10 && clew_session_next(s, &sample, NULL) == CLEW_OK)
+		nr++;
+	pid = fork();
+	while (clew_session_next(s, &sample, NULL) == CLEW_OK)
+		nr++;
+	if (!pid)
+		_exit(nr == NR ? 0 : 1);
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && nr == NR,
+	      "after fork both processes read on");
+	clew_session_free(s);
 }
 
 int main(void)
@@ -299,11 +484,16 @@ int main(void)
 	if (s) {
 		test_passes(s);
 		test_lists(s);
+		test_results(s);
+		test_nulls(s);
 	}
+	test_reserved(file);
+	test_bad();
 	test_options(file);
 	test_cut(stream);
 	test_fields();
-	test_threads(file);
+	test_threads();
+	test_fork(file);
 	clew_session_free(s);
 	clew_session_free(NULL);
 	perf_build_done(&b);

@@ -2,6 +2,7 @@
 #include <clew/trace.h>
 
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "make/cs_etm_make.h"
 #include "make/elf_build.h"
 #include "unit/test_dir.h"
@@ -123,7 +124,8 @@ static void put_chunk(struct cs_etm_make *m, uint32_t cpu, unsigned int i)
 	buf_done(&t);
 }
 
-static void write_recording(void)
+/** *ret: a copy. */
+static void write_recording(struct buf *ret)
 {
 	struct cs_etm_make m = {.nr_cpus = NR_CPUS, .version = 1};
 	struct bytes file;
@@ -139,7 +141,62 @@ static void write_recording(void)
 	}
 	file = perf_build_finish(&m.file);
 	test_dir_write("perf.data", file.pos, bytes_left(&file));
+	buf_add(ret, file.pos, bytes_left(&file));
 	cs_etm_done(&m);
+}
+
+/* Cut at @p size: what is whole is handed out, and then it is said, by both ways to ask. */
+static bool is_cut_right(const struct buf *whole, size_t size, const char *path)
+{
+	struct clew_trace_opts opts = {.size = sizeof(opts), .symfs = test_dir};
+	struct got pushed = {0}, pulled = {0};
+	struct clew_diag pushing = {0}, pulling = {0};
+	const struct clew_trace_summary *s;
+	const struct clew_trace_batch *b;
+	struct clew_trace *t = NULL;
+	bool ok;
+
+	test_dir_write("cut.data", whole->data, size);
+	if (clew_trace_open(&t, path, &opts, NULL) != CLEW_OK)
+		return true; /* there is no trace before that */
+	ok = clew_trace_run(t, take, &pushed, NULL, &pushing) == CLEW_TRUNCATED;
+	s = clew_trace_summary(t);
+	ok &= s->end == CLEW_TRUNCATED && s->end_offset == pushing.offset &&
+	      pushing.offset <= size && pushing.code == CLEW_TRUNCATED;
+	ok &= clew_trace_rewind(t, NULL, NULL, NULL) == CLEW_OK &&
+	      pull(t, &pulled) == CLEW_TRUNCATED;
+	ok &= clew_trace_next(t, &b, &pulling) == CLEW_TRUNCATED &&
+	      pulling.offset == pushing.offset;
+	ok &= pulled.nr == pushed.nr;
+	got_done(&pushed);
+	got_done(&pulled);
+	clew_trace_free(t);
+	return ok;
+}
+
+static void test_cuts(const char *path, const struct buf *whole)
+{
+	struct clew_trace *t = NULL;
+	const struct clew_trace_summary *s;
+	struct got got = {0};
+	uint64_t records_end = load_u64((const uint8_t *)whole->data + 40, false) +
+			       load_u64((const uint8_t *)whole->data + 48, false);
+	char cut[96];
+	size_t nr = 0;
+	bool ok = true;
+
+	snprintf(cut, sizeof(cut), "%s/cut.data", test_dir);
+	for (size_t size = 1; size < records_end; size += records_end / 150, nr++)
+		ok &= is_cut_right(whole, size, cut);
+	CHECK(ok && nr > 100, "cut at %zu places: TRUNCATED after what is whole", nr);
+	CHECK(clew_trace_open(&t, path, NULL, NULL) == CLEW_OK, "the whole one");
+	s = clew_trace_summary(t);
+	CHECK(s->end == CLEW_OK && s->nr_aux_bytes && !s->nr_aux_missing, "lacks nothing");
+	CHECK(clew_trace_run(t, take, &got, NULL, NULL) == CLEW_OK &&
+		      clew_trace_summary(t)->end == CLEW_OK,
+	      "and its pass ends well");
+	got_done(&got);
+	clew_trace_free(t);
 }
 
 static void write_program(void)
@@ -158,11 +215,12 @@ int main(void)
 {
 	struct clew_trace_opts opts = {.size = sizeof(opts), .symfs = test_dir};
 	struct clew_trace *t = NULL;
+	struct buf whole = {0};
 	char path[96];
 
 	test_dir_make("trace-aux-test");
 	write_program();
-	write_recording();
+	write_recording(&whole);
 	snprintf(path, sizeof(path), "%s/perf.data", test_dir);
 	CHECK(clew_trace_open(&t, path, &opts, NULL) == CLEW_OK, "a recording opens");
 	for (unsigned int n = 1; t && n <= 2; n++) {
@@ -170,6 +228,8 @@ int main(void)
 		check_same(t, n, true);
 	}
 	clew_trace_free(t);
+	test_cuts(path, &whole);
+	buf_done(&whole);
 	test_dir_remove();
 	return tap_done();
 }

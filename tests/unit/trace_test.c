@@ -125,7 +125,7 @@ static void test_next(struct clew_trace *t)
 	CHECK(clew_trace_run(t, take, &want, NULL, NULL) == CLEW_OK && want.nr > 0 &&
 		      !strcmp(got.text, want.text),
 	      "and are those that clew_trace_run() hands out");
-	CHECK(clew_trace_next(t, &b, NULL) == CLEW_END, "a run ends the pass");
+	CHECK(clew_trace_next(t, &b, NULL) == CLEW_INVALID, "a run is another pass");
 	want.at += (size_t)snprintf(want.text + want.at, sizeof(want.text) - want.at, "end 0\n");
 	CHECK(clew_trace_rewind(t, &again, &opts, NULL) == CLEW_OK && pull(t, &again) == CLEW_END &&
 		      !strcmp(again.text, want.text),
@@ -172,6 +172,140 @@ static void test_options(struct clew_trace *t)
 	      "so are options of a run without their size");
 }
 
+/* --- misuse --- */
+
+static enum clew_err fail(void *ctx, const struct clew_trace_batch *b)
+{
+	(void)b;
+	return *(const enum clew_err *)ctx;
+}
+
+/* What other functions say while a run goes on. */
+static enum clew_err call_inside(void *ctx, const struct clew_trace_batch *b)
+{
+	struct clew_trace *t = ctx;
+	const struct clew_trace_batch *next;
+
+	(void)b;
+	return clew_trace_next(t, &next, NULL) == CLEW_INVALID &&
+			       clew_trace_rewind(t, NULL, NULL, NULL) == CLEW_INVALID &&
+			       clew_trace_run(t, take, t, NULL, NULL) == CLEW_INVALID
+		     ? CLEW_STOPPED
+		     : CLEW_BAD_FILE;
+}
+
+static enum clew_err count_insn(void *ctx, const struct clew_trace_insn *i)
+{
+	unsigned int *nr = ctx;
+
+	++*nr;
+	return i->nr_bytes == 4 && i->address >= 0x10000 ? CLEW_OK : CLEW_BAD_FILE;
+}
+
+static enum clew_err refuse_insn(void *ctx, const struct clew_trace_insn *i)
+{
+	(void)ctx;
+	(void)i;
+	return (enum clew_err)5;
+}
+
+static void test_insns(struct clew_trace *t)
+{
+	const struct clew_trace_batch *b;
+	unsigned int nr = 0, want = 0, other = 0;
+	bool ok = true;
+
+	(void)!clew_trace_rewind(t, NULL, NULL, NULL);
+	while (clew_trace_next(t, &b, NULL) == CLEW_OK) {
+		for (size_t i = 0; i < b->nr; i++) {
+			const struct clew_trace_range *r = clew_trace_range_at(b, i);
+
+			if (!r)
+				continue;
+			want += r->nr_insns;
+			ok &= clew_trace_insns(t, b->unit, r, count_insn, &nr) == CLEW_OK &&
+			      clew_trace_insns(t, b->unit, r, refuse_insn, NULL) == CLEW_INVALID &&
+			      clew_trace_insns(t, 99, r, count_insn, &other) == CLEW_INVALID;
+		}
+	}
+	CHECK(ok && nr == want && nr == 3 && !other, "each instruction of each range (%u of %u)",
+	      nr, want);
+	CHECK(clew_trace_insns(t, 0, NULL, count_insn, &nr) == CLEW_INVALID &&
+		      clew_trace_insns(NULL, 0, NULL, count_insn, &nr) == CLEW_INVALID,
+	      "none of no range");
+}
+
+static void test_results(struct clew_trace *t)
+{
+	enum clew_err positive = (enum clew_err)7, stop = CLEW_STOPPED;
+	struct clew_diag diag = {0};
+
+	CHECK(clew_trace_run(t, fail, &positive, NULL, &diag) == CLEW_INVALID &&
+		      diag.code == CLEW_INVALID && clew_trace_summary(t)->end == CLEW_INVALID,
+	      "a positive result of a callback is an error");
+	CHECK(clew_trace_run(t, fail, &stop, NULL, &diag) == CLEW_STOPPED &&
+		      diag.code == CLEW_STOPPED && clew_trace_summary(t)->end == CLEW_STOPPED,
+	      "others are returned, with a diag");
+	CHECK(clew_trace_run(t, call_inside, t, NULL, NULL) == CLEW_STOPPED,
+	      "a pass inside of a pass is an error");
+	CHECK(clew_trace_rewind(t, NULL, NULL, NULL) == CLEW_OK &&
+		      clew_trace_summary(t)->end == CLEW_OK,
+	      "after it a new one may begin");
+}
+
+static void test_nulls(struct clew_trace *t)
+{
+	const struct clew_trace_batch *b;
+	const struct clew_frame *frame;
+	struct clew_diag diag = {0};
+	struct clew_trace *other;
+	uint64_t done = 1;
+
+	CHECK(clew_trace_open(NULL, test_dir, NULL, NULL) == CLEW_INVALID &&
+		      clew_trace_open(&other, NULL, NULL, &diag) == CLEW_INVALID && diag.what &&
+		      clew_trace_open_fd(NULL, 0, NULL, NULL) == CLEW_INVALID &&
+		      clew_trace_open_raw(&other, NULL, NULL, NULL) == CLEW_INVALID,
+	      "NULL in place of a path or of a place for the result");
+	CHECK(clew_trace_run(NULL, take, NULL, NULL, NULL) == CLEW_INVALID &&
+		      clew_trace_run(t, NULL, NULL, NULL, NULL) == CLEW_INVALID &&
+		      clew_trace_next(NULL, &b, NULL) == CLEW_INVALID &&
+		      clew_trace_next(t, NULL, NULL) == CLEW_INVALID &&
+		      clew_trace_rewind(NULL, NULL, NULL, NULL) == CLEW_INVALID &&
+		      clew_trace_resolve(NULL, 0, 0, &frame) == CLEW_INVALID &&
+		      clew_trace_resolve(t, 0, 0, NULL) == CLEW_INVALID,
+	      "in place of a trace or a callback");
+	clew_trace_progress(NULL, &done, NULL);
+	CHECK(!done && !clew_trace_unit(NULL, 0) && !clew_trace_left_out(NULL) &&
+		      !clew_trace_summary(NULL),
+	      "questions about no trace");
+}
+
+static void test_reserved(struct clew_trace *t)
+{
+	struct clew_trace_run_opts run = {.size = sizeof(run)};
+	struct clew_trace_opts opts = {.size = sizeof(opts)};
+	struct clew_trace *other = NULL;
+	bool ok = true;
+
+	for (size_t i = 0; i < sizeof(opts.reserved); i++) {
+		opts.reserved[i] = true;
+		ok &= clew_trace_open(&other, test_dir, &opts, NULL) == CLEW_UNSUPPORTED;
+		opts.reserved[i] = false;
+	}
+	for (size_t i = 0; i < sizeof(run.reserved); i++) {
+		run.reserved[i] = true;
+		ok &= clew_trace_rewind(t, NULL, &run, NULL) == CLEW_UNSUPPORTED &&
+		      clew_trace_run(t, take, NULL, &run, NULL) == CLEW_UNSUPPORTED;
+		run.reserved[i] = false;
+	}
+	CHECK(ok, "each reserved byte that is set is refused");
+	opts.size = (size_t)1 << 40;
+	run.size = (64 << 10) + 1;
+	CHECK(clew_trace_open(&other, test_dir, &opts, NULL) == CLEW_INVALID &&
+		      clew_trace_rewind(t, NULL, &run, NULL) == CLEW_INVALID,
+	      "so is a size that nothing can have");
+}
+
 int main(void)
 {
 	struct clew_trace_opts opts = {.size = sizeof(opts)};
@@ -191,6 +325,10 @@ int main(void)
 		test_next(t);
 		test_ranges(t);
 		test_options(t);
+		test_insns(t);
+		test_results(t);
+		test_nulls(t);
+		test_reserved(t);
 	}
 	clew_trace_free(t);
 	clew_trace_free(NULL);

@@ -408,12 +408,17 @@ const char *cli_input_date(const struct cli_input *in, char *text, size_t size)
 											 : NULL;
 }
 
-void cli_input_warn_end(const struct cli_input *in, const struct ana_summary *s)
+void cli_input_warn_cut(const struct cli_input *in, const struct clew_diag *end)
 {
-	if (s->end.code == CLEW_TRUNCATED)
+	if (end->code == CLEW_TRUNCATED)
 		cli_warn("%s ends inside a record, at offset 0x%llx: its writer was stopped, or it "
 			 "was cut",
-			 in->path, (unsigned long long)s->end.offset);
+			 in->path, (unsigned long long)end->offset);
+}
+
+void cli_input_warn_end(const struct cli_input *in, const struct ana_summary *s)
+{
+	cli_input_warn_cut(in, &s->end);
 }
 
 void cli_input_warn(const struct cli_input *in, const struct ana_summary *s)

@@ -132,7 +132,10 @@ int cli_input_fail(const struct cli_input *in, const struct clew_diag *diag);
  * NULL: it is not a file. */
 const char *cli_input_date(const struct cli_input *in, char *text, size_t size);
 
-/** After the analysis: a warning if the recording ends inside a record. */
+/** A warning if the recording ends inside a record: @p end has CLEW_TRUNCATED. */
+void cli_input_warn_cut(const struct cli_input *in, const struct clew_diag *end);
+
+/** The same after the analysis. */
 void cli_input_warn_end(const struct cli_input *in, const struct ana_summary *s);
 
 /** The same: warnings about what the recording lacks. */

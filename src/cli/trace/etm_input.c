@@ -115,6 +115,17 @@ static size_t nr_units(const struct cli_etm *e)
 	return nr;
 }
 
+/** Where the input ends inside a record: what is whole was decoded. */
+static struct clew_diag cut_of(const struct cli_etm *e)
+{
+	const struct clew_trace_summary *s = clew_trace_summary(e->opened);
+
+	if (e->trace)
+		return e->trace->cut;
+	return s ? (struct clew_diag){.code = s->end, .offset = s->end_offset}
+		 : (struct clew_diag){0};
+}
+
 static int choose_units(struct cli_etm *e)
 {
 	const char *cpus = e->in.opts.filter.cpus;
@@ -136,6 +147,13 @@ static int choose_units(struct cli_etm *e)
 		cli_error("--%s takes a comma list such as %s, not '%s'", ids_ok ? "cpu" : "id",
 			  ids_ok ? "0-2,5" : "10,12", ids_ok ? cpus : e->ids);
 		return CLI_USAGE;
+	}
+	if (!nr) {
+		const struct clew_diag cut = cut_of(e);
+
+		cli_input_warn_cut(&e->in, &cut);
+		cli_error("%s: it holds no bytes of trace", e->in.path);
+		return CLI_FAILED;
 	}
 	if (!nr_left) {
 		cli_error("%s: no trace unit is left by --id and --cpu", e->in.path);
@@ -347,6 +365,8 @@ static bool is_any_decodable(const struct cli_etm *e)
 int cli_etm_finish(struct cli_etm *e, enum clew_err err, struct clew_diag *diag,
 		   const struct clew_diag *sink_diag, bool lists_units)
 {
+	struct clew_diag cut;
+
 	if (err == CLEW_STOPPED)
 		return CLI_OK;
 	if (sink_diag->code != CLEW_OK)
@@ -354,6 +374,8 @@ int cli_etm_finish(struct cli_etm *e, enum clew_err err, struct clew_diag *diag,
 	if (lists_units)
 		report_units(e);
 	cli_etm_report_warnings(&e->warnings, e->in.path);
+	cut = cut_of(e);
+	cli_input_warn_cut(&e->in, &cut);
 	if (!diag->code)
 		diag->code = err;
 	if (err)

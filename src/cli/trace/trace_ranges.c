@@ -86,7 +86,7 @@ static enum clew_err print_unit(struct ranges *r, size_t unit, uint32_t id, bool
 	r->skips[unit] = true;
 	trace_ranges_text_done(&r->text);
 	r->was_decoded[id & 0x7f] = true;
-	return err;
+	return err == CLEW_TRUNCATED ? CLEW_OK : err; /* cli_etm_finish() says so, once */
 }
 
 static size_t nr_units(const struct clew_trace *t)

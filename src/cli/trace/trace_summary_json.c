@@ -80,6 +80,7 @@ void trace_summary_json(const struct trace_summary *s, struct buf *out, size_t i
 			if (u->why_points)
 				json_put_string(&j, "instructions_unknown", u->why_points);
 		} else {
+			json_put_string(&j, "protocol", etm_config_of(u)->is_ete ? "ETE" : "ETMv4");
 			json_put_hex(&j, "version", etm_config_of(u)->version);
 			json_put_hex(&j, "config", etm_config_of(u)->regs.configr);
 		}
@@ -97,6 +98,8 @@ void trace_summary_json(const struct trace_summary *s, struct buf *out, size_t i
 	} else {
 		json_put_string(&j, "why", u->why.what);
 	}
+	if (s->command->etm.trace->cut.code)
+		json_put_u64(&j, "cut_at", s->command->etm.trace->cut.offset);
 	json_close(&j, '}');
 	buf_char(out, '\n');
 }

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/search.h"
+#include "base/u64.h"
 #include "perfdata/perf_file.h"
 
 /*
@@ -221,6 +222,49 @@ enum clew_err aux_chunks_close(struct aux_chunks *q, uint32_t uncovered)
 		return CLEW_NO_MEMORY;
 	sort(q);
 	return CLEW_OK;
+}
+
+/** Bytes of buffers in [@p from, @p end) of @p ring. @p before: of all buffers before each. */
+static uint64_t held_in(const struct aux_chunks *q, const uint64_t *before, uint32_t ring,
+			uint64_t from, uint64_t end)
+{
+	const struct aux_buffer *b = q->buffers.data, *last;
+	uint32_t first = aux_chunks_buffer_at(q, ring, from);
+	size_t past = search_first(q->buffers.nr, i,
+				   b[i].ring > ring || (b[i].ring == ring && b[i].offset >= end));
+	uint64_t sum;
+
+	if (first == AUX_NONE || past <= first)
+		return 0;
+	last = &b[past - 1];
+	sum = before[past] - before[first];
+	if (b[first].offset < from)
+		sum -= from - b[first].offset;
+	if (end - last->offset < last->bytes)
+		sum -= last->bytes - (end - last->offset);
+	return sum;
+}
+
+bool aux_chunks_sum(const struct aux_chunks *q, uint64_t *ret_held, uint64_t *ret_missing)
+{
+	clew_auto(mem_free_at) uint64_t *before = mem_calloc(q->buffers.nr + 1, sizeof(*before));
+
+	*ret_held = *ret_missing = 0;
+	if (!before)
+		return false;
+	for (size_t i = 0; i < q->buffers.nr; i++)
+		before[i + 1] = u64_sum(before[i], q->buffers.data[i].bytes);
+	*ret_held = before[q->buffers.nr];
+	vec_for_each (&q->all, c) {
+		uint64_t end, held;
+
+		if (c->is_uncovered || c->flags & PERF_AUX_FLAG_OVERWRITE ||
+		    __builtin_add_overflow(c->offset, c->bytes, &end))
+			continue;
+		held = c->ring == AUX_NONE ? 0 : held_in(q, before, c->ring, c->offset, end);
+		*ret_missing = u64_sum(*ret_missing, held < c->bytes ? c->bytes - held : 0);
+	}
+	return true;
 }
 
 void aux_chunks_done(struct aux_chunks *q)

@@ -95,6 +95,10 @@ enum clew_err aux_chunks_close(struct aux_chunks *a, uint32_t uncovered);
 enum clew_err aux_chunks_add_uncovered(struct aux_chunks *a, uint32_t protocols);
 /** After that: the first buffer of @p ring that ends after @p offset; AUX_NONE: none. O(log n). */
 uint32_t aux_chunks_buffer_at(const struct aux_chunks *a, uint32_t ring, uint64_t offset);
+/** Of bytes: *ret_held: what buffers hold; *ret_missing: what AUX records say was written, and no
+ * buffer holds, but for areas that were overwritten. After aux_chunks_close(). O(n log n).
+ * @return false: out of memory. */
+bool aux_chunks_sum(const struct aux_chunks *a, uint64_t *ret_held, uint64_t *ret_missing);
 void aux_chunks_done(struct aux_chunks *a);
 
 #endif

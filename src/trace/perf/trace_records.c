@@ -297,6 +297,8 @@ enum clew_err trace_records_read(struct perf_trace *p, struct clew_diag *diag)
 			*diag = why;
 		return err;
 	}
+	if (err == CLEW_TRUNCATED)
+		p->trace.cut = why;
 	os_map_release(&map, 0, map.size);
 	ask_for_conversion(p);
 	return CLEW_OK;
