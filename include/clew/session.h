@@ -57,6 +57,8 @@ struct clew_frame {
 	const struct clew_binary *binary; /* NULL: no mapping covers ip */
 	const struct clew_symbol *symbol; /* NULL: unknown */
 	enum clew_level level;
+	bool is_return; /* of a chain: where a call returns to. symbol is the call's, and a source
+			   line is found at address - 1; the call may end its function */
 };
 
 /** @p b, @p s: NULL gives NULL and 0. Texts live until clew_session_free().

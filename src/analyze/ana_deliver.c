@@ -74,11 +74,15 @@ static void put_user_state(struct analyze *a, struct ana_event *e, const struct 
 	ana_user_count(&a->summary.users, u);
 }
 
-static bool has_returns(const struct analyze *a, const struct ana_user *user)
+/* perf looks callers up where their calls return to, but for stacks that were unwound. */
+static uint8_t callers_of(const struct analyze *a, const struct ana_user *user)
 {
-	if (!user)
-		return false;
-	return user->is_merged ? user->nr_frames : user->stack && !a->opts.no_merge;
+	bool is_unwound =
+		user && (user->is_merged ? user->nr_frames : user->stack && !a->opts.no_merge);
+
+	if (a->opts.is_as_perf)
+		return is_unwound ? ANA_CALLERS_USER : 0;
+	return ANA_CALLERS_USER | ANA_CALLERS_OTHER;
 }
 
 /* Everything the consumer asked to be looked up. @p user: of a deferred stack, or NULL. */
@@ -102,7 +106,7 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 	if (err == CLEW_OK && ana_has_stack(s) && (!a->opts.no_chains || a->opts.wants_outcomes))
 		err = ana_unwind(a, t, e, &words, &methods, &nr);
 	if (err == CLEW_OK && words.nr && !a->opts.no_chains)
-		err = ana_resolve_chain(a, t, &words, has_returns(a, user), &e->chain);
+		err = ana_resolve_chain(a, t, &words, callers_of(a, user), &e->chain);
 	if (err == CLEW_OK && wants_user_state(a)) {
 		if (!user) {
 			plain = ana_user_of_plain(t, e, &words, methods, nr);
@@ -334,7 +338,12 @@ static enum clew_err resolve_deferred(struct analyze *a, struct ana_event *e)
 {
 	const struct perf_record *r = &e->record;
 	struct perf_callchain_deferred c;
+	struct stitch_stack stack;
+	struct perf_words words;
 	struct who_thread *t;
+	uint64_t cookie;
+	uint32_t tid;
+	enum clew_err err = CLEW_OK;
 
 	if (r->type != PERF_RECORD_CALLCHAIN_DEFERRED || !a->opts.no_merge || a->opts.no_chains ||
 	    perf_callchain_deferred_parse(r, &c) != CLEW_OK)
@@ -342,8 +351,10 @@ static enum clew_err resolve_deferred(struct analyze *a, struct ana_event *e)
 	t = who_thread_get(a->who, e->pid, e->tid);
 	if (!t)
 		return CLEW_NO_MEMORY;
-	return ana_resolve_chain(a, t, &(struct perf_words){c.ips, (uint32_t)c.nr, r->swap}, false,
-				 &e->chain);
+	words = (struct perf_words){c.ips, (uint32_t)c.nr, r->swap};
+	if (!a->opts.is_as_perf && ana_stack_of_record(a->file, r, &stack, &tid, &cookie))
+		err = ana_user_stack_words(a, &stack, r->swap, &words);
+	return err ? err : ana_resolve_chain(a, t, &words, callers_of(a, NULL), &e->chain);
 }
 
 enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,

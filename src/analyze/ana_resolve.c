@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_resolve.h"
 
+#include "analyze/ana_caller.h"
 #include "analyze/ana_guest.h"
 #include "analyze/analyze_impl.h"
 #include "base/hash.h"
@@ -56,10 +57,32 @@ static struct ana_place *find_place(struct analyze *a, struct who_space *space, 
 								 : NULL;
 }
 
+static struct ana_site site_at(struct analyze *a, struct who_space *space, bool is_kernel,
+			       uint64_t ip)
+{
+	struct who_map *map;
+	struct ana_place *place = find_place(a, space, is_kernel, ip, &map);
+
+	return ana_site_of(place, map, ip);
+}
+
+/* Where @p ip is looked up: at @p *ret_back bytes before it. */
+static struct ana_site find_site(struct analyze *a, struct who_space *space, bool is_kernel,
+				 uint64_t ip, enum ana_arrival arrival, uint64_t *ret_back)
+{
+	struct ana_site at = site_at(a, space, is_kernel, ip), before;
+
+	*ret_back = 0;
+	if (arrival == ANA_AT || !ip)
+		return at;
+	before = site_at(a, space, is_kernel, ip - 1);
+	*ret_back = ana_is_after(&before, &at, arrival, a->opts.no_symbols);
+	return *ret_back ? before : at;
+}
+
 /* @p back: 1 for a return address, which takes the place of the byte before it. */
-static const struct ana_loc *make_loc(struct analyze *a, const struct ana_place *place,
-				      const struct who_map *map, enum ana_level level, uint64_t ip,
-				      uint64_t back)
+static const struct ana_loc *make_loc(struct analyze *a, struct ana_site *site,
+				      enum ana_level level, uint64_t ip, uint64_t back)
 {
 	struct ana_loc *loc = arena_zalloc(&a->cache.memory, sizeof(*loc));
 
@@ -69,29 +92,30 @@ static const struct ana_loc *make_loc(struct analyze *a, const struct ana_place 
 	loc->level = (uint8_t)level;
 	loc->is_return = back;
 	loc->id = a->cache.next_loc_id++;
-	if (!place)
+	if (!site->place)
 		return loc;
-	if (!place->is_absolute && map)
-		loc->rel = ip - map->start + map->pgoff;
-	loc->dso = place->dso;
-	loc->sym = place->only_sym;
-	if (!loc->sym && !a->opts.no_symbols)
-		loc->sym = dso_find_sym(place->dso, loc->rel - back);
+	loc->rel = site->rel + back;
+	loc->dso = site->place->dso;
+	loc->sym = site->place->only_sym;
+	if (!a->opts.no_symbols)
+		loc->sym = ana_site_symbol(site);
 	/* The running kernel stands in where the recording has no map: only for what it covers. */
-	if (!map && !loc->sym && !a->opts.no_symbols)
+	if (!site->map && !loc->sym && !a->opts.no_symbols)
 		loc->dso = NULL;
-	return ana_places_add_lines(&a->places, place->dso, loc->rel - back, &a->cache.memory, loc)
+	loc->is_entry = (level == ANA_KERNEL || level == ANA_GUEST_KERNEL) &&
+			ana_is_exception_entry(loc->sym);
+	return ana_places_add_lines(&a->places, site->place->dso, site->rel, &a->cache.memory, loc)
 		     ? loc
 		     : NULL;
 }
 
 static struct ana_loc_slot *loc_slot(struct ana_cache *c, uint32_t space, uint64_t ip,
-				     bool is_return)
+				     uint8_t arrival)
 {
 	size_t i = hash_two(ip, space) & (c->cap_locs - 1);
 
-	while (c->locs[i].loc && (c->locs[i].ip != ip || c->locs[i].space != space ||
-				  c->locs[i].is_return != is_return))
+	while (c->locs[i].loc &&
+	       (c->locs[i].ip != ip || c->locs[i].space != space || c->locs[i].arrival != arrival))
 		i = (i + 1) & (c->cap_locs - 1);
 	return &c->locs[i];
 }
@@ -108,45 +132,54 @@ static bool grow_locs(struct ana_cache *c)
 	c->cap_locs = cap;
 	for (size_t i = 0; i < old_cap; i++) {
 		if (old[i].loc)
-			*loc_slot(c, old[i].space, old[i].ip, old[i].is_return) = old[i];
+			*loc_slot(c, old[i].space, old[i].ip, old[i].arrival) = old[i];
 	}
 	mem_free(old);
 	return true;
 }
 
-/* After the maps changed: is the address still the same place? */
-static bool is_same(const struct ana_loc *loc, const struct ana_place *place,
-		    const struct who_map *map)
+/* At the edge of a mapping the one beside it counts, too. */
+static bool is_at_edge(const struct who_map *map, uint64_t ip)
 {
-	uint64_t rel = loc->ip;
+	return map && (ip == map->start || ip == map->end);
+}
 
-	if (!place)
+/* After the maps changed: is the address still the same place? */
+static bool is_same(struct analyze *a, struct who_space *space, const struct ana_loc_slot *slot)
+{
+	const struct ana_loc *loc = slot->loc;
+	bool is_kernel = loc->level == ANA_KERNEL;
+	struct ana_site s = site_at(a, space, is_kernel, loc->ip - loc->is_return);
+	uint64_t back = loc->is_return;
+
+	if (slot->arrival != ANA_AT && (!s.place || is_at_edge(s.map, loc->ip)))
+		s = find_site(a, space, is_kernel, loc->ip, slot->arrival, &back);
+	if (back != loc->is_return)
+		return false;
+	if (!s.place)
 		return !loc->dso;
-	if (!place->is_absolute && map)
-		rel = loc->ip - map->start + map->pgoff;
-	return loc->dso == place->dso && loc->rel == rel &&
-	       (!place->only_sym || loc->sym == place->only_sym);
+	return loc->dso == s.place->dso && loc->rel == s.rel + back &&
+	       (!s.place->only_sym || loc->sym == s.place->only_sym);
 }
 
 static const struct ana_loc *resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
-				     uint64_t ip, bool is_return)
+				     uint64_t ip, enum ana_arrival arrival)
 {
 	struct who_space *space = space_of(a, t, level);
 	uint32_t space_id = space ? space->id : SPACE_OF_LEVEL(level);
 	uint32_t generation = space ? space->generation : 0;
 	struct ana_cache *c = &a->cache;
 	struct ana_loc_slot *slot;
-	struct ana_place *place;
-	struct who_map *map;
 
 	if (c->nr_locs + c->nr_locs / 2 >= c->cap_locs && !grow_locs(c))
 		return NULL;
-	slot = loc_slot(c, space_id, ip, is_return);
+	slot = loc_slot(c, space_id, ip, (uint8_t)arrival);
 	if (slot->loc && slot->generation == generation)
 		return slot->loc;
-	place = find_place(a, space, level == ANA_KERNEL, ip - is_return, &map);
-	if (!slot->loc || !is_same(slot->loc, place, map)) {
-		const struct ana_loc *loc = make_loc(a, place, map, level, ip, is_return);
+	if (!slot->loc || !is_same(a, space, slot)) {
+		uint64_t back;
+		struct ana_site site = find_site(a, space, level == ANA_KERNEL, ip, arrival, &back);
+		const struct ana_loc *loc = make_loc(a, &site, level, ip, back);
 
 		if (!loc)
 			return NULL;
@@ -154,7 +187,7 @@ static const struct ana_loc *resolve(struct analyze *a, struct who_thread *t, en
 		slot->loc = loc;
 	}
 	slot->ip = ip;
-	slot->is_return = is_return;
+	slot->arrival = (uint8_t)arrival;
 	slot->space = space_id;
 	slot->generation = generation;
 	return slot->loc;
@@ -163,7 +196,7 @@ static const struct ana_loc *resolve(struct analyze *a, struct who_thread *t, en
 const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
 				  uint64_t ip)
 {
-	return resolve(a, t, ana_level_in(t, level), ip, false);
+	return resolve(a, t, ana_level_in(t, level), ip, ANA_AT);
 }
 
 /* A mark in a chain: the level of what follows. @return false: not a mark we know; the rest means
@@ -192,49 +225,62 @@ static bool level_of_mark(uint64_t mark, enum ana_level *ret)
 	}
 }
 
-static bool add_loc(struct analyze *a, struct who_thread *t, enum ana_level level, uint64_t ip,
-		    bool is_return, struct ana_chain *chain)
+/* The next frame of a chain of @p callers. */
+static const struct ana_loc *next_loc(struct analyze *a, struct who_thread *t, enum ana_level level,
+				      uint64_t ip, bool is_first, uint8_t callers,
+				      const struct ana_chain *chain)
 {
-	const struct ana_loc *loc = resolve(a, t, ana_level_in(t, level), ip, is_return);
+	const struct ana_loc *inner = chain->nr ? chain->locs[chain->nr - 1] : NULL, *loc;
+	enum ana_arrival arrival = ANA_AFTER_CALL;
 
-	if (loc)
-		chain->locs[chain->nr++] = loc;
+	if (!(callers & (level == ANA_USER ? ANA_CALLERS_USER : ANA_CALLERS_OTHER)))
+		arrival = ANA_AT;
+	else if (is_first)
+		arrival = level == ANA_USER && inner && callers & ANA_CALLERS_OTHER
+				? ANA_AFTER_ENTRY
+				: ANA_AT;
+	loc = resolve(a, t, ana_level_in(t, level), ip, arrival);
+	/* Once some entries were named as the functions are that entries now call. */
+	if (arrival == ANA_AFTER_CALL && loc && inner && inner->is_entry && !loc->is_entry)
+		loc = resolve(a, t, ana_level_in(t, level), ip, ANA_AT);
 	return loc;
 }
 
 /* Fill the chain, which has room for words->nr. @return false without memory. */
 static bool resolve_words(struct analyze *a, struct who_thread *t, const struct perf_words *words,
-			  bool has_returns, struct ana_chain *chain)
+			  uint8_t callers, struct ana_chain *chain)
 {
 	enum ana_level level = ANA_USER;
 	bool is_first = true; /* after a mark */
 
 	for (uint32_t i = 0; i < words->nr; i++) {
 		uint64_t ip = perf_words_get(words, i);
+		const struct ana_loc *loc;
 
 		if (ip == PERF_CONTEXT_USER_DEFERRED) {
 			/* the cookie of a stack that comes in a record of its own */
-			if (++i < words->nr && a->opts.no_merge &&
-			    !add_loc(a, t, ANA_COOKIE, perf_words_get(words, i), false, chain))
-				return false;
-			continue;
-		}
-		if (ip >= PERF_CONTEXT_MAX) {
+			if (++i >= words->nr || !a->opts.no_merge)
+				continue;
+			loc = resolve(a, t, ANA_COOKIE, perf_words_get(words, i), ANA_AT);
+		} else if (ip >= PERF_CONTEXT_MAX) {
 			chain->is_broken = !level_of_mark(ip, &level);
 			if (chain->is_broken)
 				break;
 			is_first = true;
 			continue;
+		} else {
+			loc = next_loc(a, t, level, ip, is_first, callers, chain);
+			is_first = false;
 		}
-		if (!add_loc(a, t, level, ip, has_returns && level == ANA_USER && !is_first, chain))
+		if (!loc)
 			return false;
-		is_first = false;
+		chain->locs[chain->nr++] = loc;
 	}
 	return true;
 }
 
 static const struct ana_chain *make_chain(struct analyze *a, struct who_thread *t,
-					  const struct perf_words *words, bool has_returns)
+					  const struct perf_words *words, uint8_t callers)
 {
 	struct ana_chain *chain =
 		arena_alloc(&a->cache.memory, sizeof(*chain) + words->nr * sizeof(chain->locs[0]));
@@ -242,33 +288,33 @@ static const struct ana_chain *make_chain(struct analyze *a, struct who_thread *
 	if (!chain)
 		return NULL;
 	*chain = (struct ana_chain){.id = a->cache.next_chain_id++};
-	return resolve_words(a, t, words, has_returns, chain) ? chain : NULL;
+	return resolve_words(a, t, words, callers, chain) ? chain : NULL;
 }
 
 /* Chains of one thread's space and of the kernel as both were mapped then; of a guest's kernel too:
  * each generation only grows. */
 static struct ana_chain_slot key_of(struct analyze *a, const struct who_thread *t,
-				    const struct perf_words *words, bool has_returns)
+				    const struct perf_words *words, uint8_t callers)
 {
 	const struct who_space *guest = ana_guest_kernel(a, t);
 	size_t size = 8 * (size_t)words->nr;
 
 	return (struct ana_chain_slot){
-		.hash = hash_two(hash_bytes(words->data, size), t->space->id) ^ has_returns,
+		.hash = hash_two(hash_bytes(words->data, size), t->space->id) ^ callers,
 		.words = words->data,
 		.nr_words = words->nr,
 		.space = t->space->id,
 		.generation = t->space->generation,
 		.kernel_generation =
 			who_kernel(a->who)->generation + (guest ? guest->generation : 0),
-		.has_returns = has_returns,
+		.callers = callers,
 	};
 }
 
 static bool is_key(const struct ana_chain_slot *slot, const struct ana_chain_slot *key)
 {
 	return slot->hash == key->hash && slot->space == key->space &&
-	       slot->has_returns == key->has_returns && slot->nr_words == key->nr_words &&
+	       slot->callers == key->callers && slot->nr_words == key->nr_words &&
 	       !memcmp(slot->words, key->words, 8 * (size_t)key->nr_words);
 }
 
@@ -318,10 +364,10 @@ static bool keep_words(struct ana_cache *c, struct ana_chain_slot *slot)
 }
 
 enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
-				const struct perf_words *words, bool has_returns,
+				const struct perf_words *words, uint8_t callers,
 				const struct ana_chain **ret)
 {
-	struct ana_chain_slot key = key_of(a, t, words, has_returns), *slot;
+	struct ana_chain_slot key = key_of(a, t, words, callers), *slot;
 	struct ana_cache *c = &a->cache;
 
 	if (!words->nr || words->nr > MAX_CHAIN)
@@ -331,7 +377,7 @@ enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
 	slot = chain_slot(c, &key);
 	if (!slot->chain || slot->generation != key.generation ||
 	    slot->kernel_generation != key.kernel_generation) {
-		key.chain = make_chain(a, t, words, has_returns);
+		key.chain = make_chain(a, t, words, callers);
 		if (!key.chain)
 			return CLEW_NO_MEMORY;
 		if (slot->chain)

@@ -13,7 +13,7 @@ struct ana_cache {
 	struct ana_loc_slot {
 		uint64_t ip;
 		uint32_t space, generation;
-		bool is_return;
+		uint8_t arrival;           /* enum ana_arrival */
 		const struct ana_loc *loc; /* NULL: empty */
 	} * locs;
 	size_t nr_locs, cap_locs; /* nr_locs: slots in use */
@@ -22,7 +22,7 @@ struct ana_cache {
 		const struct ana_chain *chain; /* NULL: empty */
 		const uint8_t *words;          /* as recorded */
 		uint32_t nr_words, space, generation, kernel_generation;
-		bool has_returns;
+		uint8_t callers;
 	} * chains;
 	size_t nr_chains, cap_chains;
 	uint32_t next_loc_id, next_chain_id;
@@ -31,13 +31,14 @@ struct ana_cache {
 
 const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
 				  uint64_t ip);
-/**
- * *ret stays NULL for a chain that names no address.
- * @p has_returns: in user mode, what does not follow a mark is a return address: the place is that
- * of the call before it, which may be in another function where that one does not return.
- */
+
+/** Of which frames of a chain what does not follow a mark is looked up as a caller (ana_caller.h);
+ * all others are looked up at their addresses themselves, as perf does it. */
+enum { ANA_CALLERS_USER = 1 << 0, ANA_CALLERS_OTHER = 1 << 1 };
+
+/** *ret stays NULL for a chain that names no address. @p callers: ANA_CALLERS_ */
 enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
-				const struct perf_words *words, bool has_returns,
+				const struct perf_words *words, uint8_t callers,
 				const struct ana_chain **ret);
 enum ana_level ana_level_of_misc(uint16_t misc);
 bool ana_cache_is_full(const struct analyze *a);

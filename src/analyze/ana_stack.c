@@ -10,8 +10,8 @@
 
 enum {
 	MAX_FRAMES = 1024,
-	MAX_KERNEL = 1024, /* words of the recorded part that are kept */
-	MAX_WORDS = MAX_KERNEL + 1 + MAX_FRAMES,
+	MAX_KERNEL = 1024,                       /* words of the recorded part that are kept */
+	MAX_WORDS = MAX_KERNEL + 2 * MAX_FRAMES, /* a mark before each frame, at most */
 	REG_ABI_64 = 2,
 	PROT_EXEC_BIT = 4,
 };
@@ -218,13 +218,15 @@ static uint32_t keep_kernel(const struct perf_words *words, uint64_t *ret)
 	return n;
 }
 
-/* As perf prints such chains: a return address stands for its call, so that a call at a function's
- * end is not taken for the next function. */
-static uint32_t add_user(struct ana_stacks *s, uint32_t nr_frames, uint32_t n)
+/* A mark stands before each frame that is not a caller. perf prints such chains with the places of
+ * calls, one less than where they return to. */
+static uint32_t add_user(struct ana_stacks *s, uint32_t nr_frames, bool is_as_perf, uint32_t n)
 {
-	s->words[n++] = PERF_CONTEXT_USER;
-	for (uint32_t i = 0; i < nr_frames; i++)
-		s->words[n++] = s->pc[i] - !s->exact[i];
+	for (uint32_t i = 0; i < nr_frames; i++) {
+		if (!i || (s->exact[i] && !is_as_perf))
+			s->words[n++] = PERF_CONTEXT_USER;
+		s->words[n++] = s->pc[i] - (is_as_perf && !s->exact[i]);
+	}
 	return n;
 }
 
@@ -293,7 +295,7 @@ enum clew_err ana_unwind(struct analyze *a, struct who_thread *t, struct ana_eve
 	*ret_methods = f.method;
 	*ret_nr = f.nr;
 	n = keep_kernel(&s->callchain, st->words);
-	n = add_user(st, f.nr, n);
+	n = add_user(st, f.nr, a->opts.is_as_perf, n);
 	*ret = (struct perf_words){.data = (const uint8_t *)st->words, .nr = n};
 	return CLEW_OK;
 }

@@ -89,33 +89,45 @@ static bool keep_ips(const struct perf_record *r, struct stitch_stack *stack)
 	return true;
 }
 
-static enum clew_err take_stack(struct stitch *stitch, struct perf_file *file,
-				const struct perf_record *r, struct clew_perf_ns time)
+bool ana_stack_of_record(struct perf_file *file, const struct perf_record *r,
+			 struct stitch_stack *ret, uint32_t *ret_tid, uint64_t *ret_cookie)
 {
 	const struct perf_evsel *evsel = perf_evlist_of_record(perf_file_evlist(file), r->type,
 							       perf_record_body(r), r->swap);
 	struct perf_sample_id id = {.tid = UINT32_MAX};
 	struct perf_deferred_trailer trailer;
 	struct perf_callchain_deferred c;
-	struct stitch_stack stack = {0};
-	enum clew_err err;
 
 	if (!evsel || perf_callchain_deferred_parse(r, &c) != CLEW_OK ||
 	    perf_sample_id_parse(perf_record_body(r), r->swap, &evsel->attr, &id) != CLEW_OK)
-		return CLEW_OK; /* counted where it is played */
-	stack.ips = c.ips;
-	stack.nr = (uint32_t)c.nr;
-	stack.is_own = c.cookie & PERF_COOKIE_OWN;
+		return false;
+	*ret = (struct stitch_stack){
+		.ips = c.ips, .nr = (uint32_t)c.nr, .is_own = c.cookie & PERF_COOKIE_OWN};
 	if (perf_deferred_trailer(r, id.size_bytes, &trailer)) {
-		stack.stop = trailer.stop;
-		stack.why = trailer.why;
-		stack.method = trailer.method;
-		stack.methods = trailer.methods;
+		ret->stop = trailer.stop;
+		ret->why = trailer.why;
+		ret->method = trailer.method;
+		ret->methods = trailer.methods;
 	}
+	*ret_tid = id.tid;
+	*ret_cookie = c.cookie;
+	return true;
+}
+
+static enum clew_err take_stack(struct stitch *stitch, struct perf_file *file,
+				const struct perf_record *r, struct clew_perf_ns time)
+{
+	struct stitch_stack stack;
+	uint64_t cookie;
+	uint32_t tid;
+	enum clew_err err;
+
+	if (!ana_stack_of_record(file, r, &stack, &tid, &cookie))
+		return CLEW_OK; /* counted where it is played */
 	if (!keep_ips(r, &stack))
 		return CLEW_NO_MEMORY;
-	err = stitch_stack_record(stitch, task_of(id.tid, c.cookie), c.cookie,
-				  ana_time_or_first(time), &stack);
+	err = stitch_stack_record(stitch, task_of(tid, cookie), cookie, ana_time_or_first(time),
+				  &stack);
 	if (err != CLEW_OK)
 		mem_free((void *)(uintptr_t)stack.record);
 	return err;

@@ -199,6 +199,20 @@ enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct
 	return CLEW_OK;
 }
 
+enum clew_err ana_user_stack_words(struct analyze *a, const struct stitch_stack *stack, bool swap,
+				   struct perf_words *ret)
+{
+	const struct ana_user u = {.stack = stack, .nr_frames = stack->nr};
+	uint32_t nr = put_stack(&u, swap, NULL);
+	uint8_t *words = ana_queue_alloc(a->queue, 8 * ((size_t)nr + 1));
+
+	if (!words)
+		return CLEW_NO_MEMORY;
+	put_stack(&u, swap, words);
+	*ret = (struct perf_words){words, nr, swap};
+	return CLEW_OK;
+}
+
 bool ana_user_of_info(struct perf_stack_reader *infos, struct ana_user *ret)
 {
 	struct perf_stack_info i;

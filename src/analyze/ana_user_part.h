@@ -46,6 +46,9 @@ uint32_t ana_user_words_after(const struct ana_user *u, const struct perf_words 
 uint8_t ana_user_method(const struct ana_user *u, uint32_t i);
 /** The same chain in the batch's memory. */
 enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct perf_words *chain);
+/** A stack that no sample has as the words of a chain, in the batch's memory. */
+enum clew_err ana_user_stack_words(struct analyze *a, const struct stitch_stack *stack, bool swap,
+				   struct perf_words *ret);
 /** How much of it is there, if any: complete, partial or unproven. */
 enum stitch_state ana_user_state(const struct ana_user *u);
 void ana_user_count(struct ana_outcomes *o, const struct ana_user *u);

@@ -42,6 +42,7 @@ struct ana_loc {
 	uint32_t id;    /* dense from 0 within an epoch */
 	uint8_t level;  /* enum ana_level */
 	bool is_return; /* ip is where a call returns to: sym and lines are those of the call */
+	bool is_entry;  /* of a kernel's exceptions: the next frame of a chain was interrupted */
 };
 
 /** A call chain without its marks, the sampled (innermost) address first. Equal chains of an epoch

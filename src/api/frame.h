@@ -27,7 +27,8 @@ static inline struct clew_frame api_frame_of(const struct ana_loc *loc)
 				   .address = loc->rel,
 				   .binary = binary_of(loc->dso),
 				   .symbol = symbol_of(loc->sym),
-				   .level = (enum clew_level)loc->level};
+				   .level = (enum clew_level)loc->level,
+				   .is_return = loc->is_return};
 }
 
 #endif

@@ -84,6 +84,7 @@ static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_
 		.fold = w->fold,
 		.wants_repeats = w->wants_repeats,
 		.wants_steps = w->wants_steps,
+		.is_as_perf = in->opts.is_as_perf,
 		.is_single_threaded = w->is_single_threaded,
 		.first_epoch = 1ull << 32,
 	};

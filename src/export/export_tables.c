@@ -144,7 +144,7 @@ static bool function_at(struct export_tables *t, const struct ana_loc *loc,
 		f.link_name = link ? export_text_of(t, link) : f.name;
 	} else {
 		if (loc->dso && !inlined)
-			put_nameless(&made, loc->dso, p->address);
+			put_nameless(&made, loc->dso, loc->rel);
 		else
 			buf_str(&made, unknown);
 		f.name = f.link_name = export_text_add(t, buf_cstr(&made));

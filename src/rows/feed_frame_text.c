@@ -44,7 +44,7 @@ bool report_feed_frame_source(const struct report_feed *f, uint32_t frame, const
 {
 	const struct feed_frame *x = &f->frames.all.data[frame];
 	struct dso_line lines[DSO_MAX_LEVELS];
-	uint64_t at = x->sym && !x->function ? x->sym->start : x->rel;
+	uint64_t at = x->sym && !x->function ? x->sym->start : x->rel - x->is_return;
 	size_t nr = 0;
 
 	if (x->dso && (x->sym || x->function))

@@ -13,8 +13,11 @@ static struct identity identity_of(const struct feed_frames *t, const struct fee
 {
 	struct identity id = {(uintptr_t)f->dso, f->rel, 0};
 
+	/* One address may be a caller's, and that of the next instruction. */
+	if (t->is_exact && f->is_return)
+		id.inlined = 1;
 	if (f->function) {
-		id.inlined = hash_two((uintptr_t)f->function, f->line);
+		id.inlined ^= hash_two((uintptr_t)f->function, f->line);
 		id.address = t->is_exact ? f->rel : 0;
 	} else if (f->sym) {
 		id.place = (uintptr_t)f->sym;

@@ -3,7 +3,8 @@
 
 struct feed_frame feed_frame_at(const struct report_feed *f, const struct ana_loc *loc)
 {
-	struct feed_frame frame = {.rel = loc->rel, .level = loc->level};
+	struct feed_frame frame = {
+		.rel = loc->rel, .level = loc->level, .is_return = loc->is_return};
 
 	frame.dso = loc->dso;
 	frame.sym = loc->sym;

@@ -15,7 +15,8 @@ struct feed_frame {
 	const char *file;     /* of its source line; NULL: unknown or not wanted */
 	uint64_t rel;
 	uint32_t line;
-	uint8_t level; /* enum ana_level */
+	uint8_t level;  /* enum ana_level */
+	bool is_return; /* as ana_loc's */
 };
 
 /* --- feed_frames.c: frames to dense numbers --- */

@@ -207,6 +207,9 @@ struct trace_input_ops {
 	/** @p addr in a space of the unit's code source, resolved. Lives as long as the input.
 	 * NULL: no memory. */
 	const struct ana_loc *(*locate)(struct trace_input *t, uint32_t space, uint64_t addr);
+	/** The same of where a call returns to: the place is that of the call. */
+	const struct ana_loc *(*locate_caller)(struct trace_input *t, uint32_t space,
+					       uint64_t addr);
 	/** Ticks around @p key's at which an operation with the same contexts and level has the
 	 * same thread and space. As thread(). NULL: only its own tick. */
 	struct trace_stay (*stay)(struct trace_input *t, size_t unit, const struct code_key *key);

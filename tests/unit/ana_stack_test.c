@@ -2,6 +2,8 @@
 /* Copied stacks in recordings: registers, byte order, the kernel's part, what is not unwound. Steps
  * are by frame pointer here, as the code's file is missing; tables: tests/diff/dwarf_stack_diff.
  */
+#include <stdlib.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 #include "make/perf_build.h"
@@ -108,7 +110,7 @@ static void put_sample(struct perf_build *b, const struct recording *r, const ui
 struct seen {
 	struct buf text, hows; /* "level address", "how" of each frame; then the outcome */
 	uint8_t stop;
-	bool has_fp;
+	bool has_fp, is_as_perf;
 };
 
 static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
@@ -123,9 +125,10 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 		for (uint32_t j = 0; chain && j < chain->nr; j++) {
 			uint32_t n = j - b->events[i].hows_at;
 
-			buf_printf(&s->text, "%s%llx ",
+			buf_printf(&s->text, "%s%llx%s ",
 				   chain->locs[j]->level == ANA_KERNEL ? "k" : "",
-				   (unsigned long long)chain->locs[j]->ip);
+				   (unsigned long long)chain->locs[j]->ip,
+				   chain->locs[j]->is_return ? "r" : "");
 			if (b->events[i].hows && n < b->events[i].nr_hows)
 				buf_printf(&s->hows, "%s ",
 					   n ? unw_how_name((enum unw_how)b->events[i].hows[n])
@@ -146,7 +149,8 @@ static enum clew_err run(struct bytes file, struct seen *s, struct ana_summary *
 	struct ana_opts opts = {.is_single_threaded = true,
 				.no_symbols = true,
 				.wants_outcomes = true,
-				.wants_hows = true};
+				.wants_hows = true,
+				.is_as_perf = s->is_as_perf};
 
 	return analyze_made(&in, &opts, (struct ana_consumer){take_batch, s}, ret);
 }
@@ -179,11 +183,12 @@ static void read_one(const struct recording *r, const uint64_t *chain, uint32_t 
 	perf_build_done(&b);
 }
 
-static void check(const struct recording *r, const uint64_t *chain, uint32_t nr, uint64_t dyn_size,
-		  const char *want, const char *stop, const char *what)
+static void check_as(const struct recording *r, const uint64_t *chain, uint32_t nr,
+		     uint64_t dyn_size, const char *want, const char *stop, bool is_as_perf,
+		     const char *what)
 {
+	struct seen s = {.is_as_perf = is_as_perf};
 	struct ana_summary sum = {0};
-	struct seen s = {0};
 
 	read_one(r, chain, nr, dyn_size, &s, &sum, what);
 	CHECK_STR(buf_cstr(&s.text), want, "%s: the chain", what);
@@ -191,6 +196,32 @@ static void check(const struct recording *r, const uint64_t *chain, uint32_t nr,
 	CHECK_EQ(sum.nr_unwound[s.stop], dyn_size && r->abi, "%s: counted", what);
 	buf_done(&s.text);
 	buf_done(&s.hows);
+}
+
+/* perf's addresses of callers, of which each ends in 0xff, to where their calls return to. */
+static void put_returns(struct buf *out, const char *want)
+{
+	char *end;
+
+	for (; *want; want = end + 1) {
+		unsigned long long v = strtoull(want + (*want == 'k'), &end, 16);
+		bool is_caller = (v & 0xff) == 0xff;
+
+		buf_printf(out, "%s%llx%s ", *want == 'k' ? "k" : "", v + is_caller,
+			   is_caller ? "r" : "");
+	}
+}
+
+/* @p want: as perf has it. */
+static void check(const struct recording *r, const uint64_t *chain, uint32_t nr, uint64_t dyn_size,
+		  const char *want, const char *stop, const char *what)
+{
+	struct buf returns = {0};
+
+	put_returns(&returns, want);
+	check_as(r, chain, nr, dyn_size, want, stop, true, what);
+	check_as(r, chain, nr, dyn_size, buf_cstr(&returns), stop, false, what);
+	buf_done(&returns);
 }
 
 /* The outcome, and how each frame was found. */

@@ -128,6 +128,9 @@ static void test_lists(struct clew_session *s)
 	CHECK(first->nr_branches == 1 && b->from->ip == 0x1010 && b->to->ip == 0x2020 &&
 		      b->flags == CLEW_BRANCH_MISPREDICTED,
 	      "a sample has its branches");
+	CHECK(!leaf->is_return && first->nr_chain == 2 && !first->chain[0]->is_return &&
+		      first->chain[1]->is_return && first->chain[1]->ip == 0x5000,
+	      "a caller's address is where its call returns to");
 	for (int i = 0; i < 5; i++)
 		CHECK(clew_session_next(s, &second, NULL) == CLEW_OK, "the next sample comes");
 	CHECK(second->leaf == leaf && second->leaf->binary == clew_session_binary(s, 0),

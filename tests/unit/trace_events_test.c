@@ -8,7 +8,8 @@
 
 /*
  * Batches by hand into the synthesis, events out as one line each:
- * "b FROM TO FLOW tid/time depth" or "i IP PERIOD tid [chain] [<from>to ...]" or "e CODE".
+ * "b FROM TO FLOW tid/time depth" or "i IP PERIOD tid [chain, < at callers] [<from>to ...]" or "e
+ * CODE".
  */
 enum { SVC = 0xd4000001, BASE = 0x1000, CODE_BYTES = 0x2000, NR_LOCS = 4096, MAX = 64 };
 
@@ -36,16 +37,30 @@ static bool find_code(void *ctx, uint32_t space, uint64_t addr, struct code_regi
 	return addr >= BASE && addr < BASE + CODE_BYTES;
 }
 
+static const struct ana_loc *locate_as(uint64_t addr, bool is_return)
+{
+	for (size_t i = 0; i < f.nr_locs; i++) {
+		if (f.locs[i].ip == addr && f.locs[i].is_return == is_return)
+			return &f.locs[i];
+	}
+	f.locs[f.nr_locs] = (struct ana_loc){.ip = addr,
+					     .rel = addr,
+					     .id = (uint32_t)f.nr_locs,
+					     .level = ANA_USER,
+					     .is_return = is_return};
+	return &f.locs[f.nr_locs++];
+}
+
 static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)
 {
 	(void)t, (void)space;
-	for (size_t i = 0; i < f.nr_locs; i++) {
-		if (f.locs[i].ip == addr)
-			return &f.locs[i];
-	}
-	f.locs[f.nr_locs] = (struct ana_loc){
-		.ip = addr, .rel = addr, .id = (uint32_t)f.nr_locs, .level = ANA_USER};
-	return &f.locs[f.nr_locs++];
+	return locate_as(addr, false);
+}
+
+static const struct ana_loc *locate_caller(struct trace_input *t, uint32_t space, uint64_t addr)
+{
+	(void)t, (void)space;
+	return locate_as(addr, true);
 }
 
 /* The context is the thread. */
@@ -75,7 +90,8 @@ static enum clew_err run(struct trace_input *t, const struct trace_sink *sink,
 static const struct trace_input_ops ops = {.run = run,
 					   .thread = thread_of,
 					   .time = time_of,
-					   .locate = locate};
+					   .locate = locate,
+					   .locate_caller = locate_caller};
 
 static enum clew_err take(void *ctx, const struct ana_batch *b)
 {
@@ -97,7 +113,8 @@ static enum clew_err take(void *ctx, const struct ana_batch *b)
 		buf_printf(&f.out, " %d/%lld %u", (int)e->tid, (long long)e->time.ns,
 			   e->synth->depth);
 		for (uint32_t k = 0; e->chain && k < e->chain->nr; k++)
-			buf_printf(&f.out, " %llx", (unsigned long long)e->chain->locs[k]->ip);
+			buf_printf(&f.out, " %llx%s", (unsigned long long)e->chain->locs[k]->ip,
+				   e->chain->locs[k]->is_return ? "<" : "");
 		for (uint32_t k = 0; k < e->sample->branches.nr; k++) {
 			struct perf_branch br = perf_branch_get(e->sample, k);
 
@@ -161,9 +178,10 @@ static void begin(void)
 	context(7);
 }
 
-static void check(const char *itrace, const char *want, const char *what)
+static void check_as(const char *itrace, bool is_as_perf, const char *want, const char *what)
 {
-	struct trace_events_opts opts = {.wants_addr = true, .wants_depth = true};
+	struct trace_events_opts opts = {
+		.wants_addr = true, .wants_depth = true, .is_as_perf = is_as_perf};
 	const struct ana_consumer consumer = {take, NULL};
 	struct flow_batch b = {.items = f.items, .blocks = f.blocks, .events = f.events};
 	struct trace_events *e = NULL;
@@ -180,6 +198,11 @@ static void check(const char *itrace, const char *want, const char *what)
 	}
 	CHECK_STR(buf_cstr(&f.out), want, "%s (%s)", what, itrace);
 	trace_events_free(e);
+}
+
+static void check(const char *itrace, const char *want, const char *what)
+{
+	check_as(itrace, false, want, what);
 }
 
 static void branches(void)
@@ -216,7 +239,8 @@ static void branches(void)
 	      "i 101c 5 7/-1 0 <1060>101c <1044>1060\n"
 	      "i 1004 3 7/-1 0 <1020>1000 <1060>101c\n",
 	      "with last branches, and what is left at the end of the trace");
-	check("i7ig", "i 1040 7 7/-1 1 1040 101c\n", "with the call chain");
+	check("i7ig", "i 1040 7 7/-1 1 1040 101c<\n", "with the call chain");
+	check_as("i7ig", true, "i 1040 7 7/-1 1 1040 101c\n", "callers as perf looks them up");
 }
 
 static void exceptions(void)
@@ -253,6 +277,10 @@ static void exceptions(void)
 	      "b 1104 1200 1 7/-1 0\n"
 	      "b 1200 0 243 7/-1 0\n",
 	      "a system call and back, an interrupt and back, a fault at a branch's target");
+	check("i3ig",
+	      "i 1800 3 7/-1 1 1800 1008<\n"
+	      "i 1900 3 7/-1 1 1900 1104\n",
+	      "callers: after a system call, and what was interrupted");
 }
 
 static void threads_and_times(void)

@@ -136,9 +136,10 @@ static enum clew_err begin(struct export *x)
 /* --- chains --- */
 
 /* A mark stands where the level changes, and before an address that no call returns to: a signal
- * interrupted it. Of longer chains the outermost frames give way. */
+ * interrupted it. Of longer chains the outermost frames give way. @p back: what those of user
+ * mode are less that calls return to. */
 static enum clew_err make_words(struct perf_data *p, const struct ana_chain *c, uint32_t room,
-				struct perf_words *ret)
+				uint64_t back, struct perf_words *ret)
 {
 	uint8_t level = ANA_UNKNOWN;
 
@@ -152,7 +153,7 @@ static enum clew_err make_words(struct perf_data *p, const struct ana_chain *c, 
 			break;
 		if (mark)
 			buf_u64(&p->words, mark);
-		buf_u64(&p->words, loc->ip);
+		buf_u64(&p->words, loc->ip - (loc->is_return && loc->level == ANA_USER ? back : 0));
 		level = loc->level;
 	}
 	*ret = (struct perf_words){.data = (const uint8_t *)p->words.data,
@@ -189,7 +190,9 @@ static enum clew_err add_rewritten(struct perf_data *p, const struct ana_event *
 	if (err != CLEW_OK)
 		return err;
 	size -= is_copied ? copied_bytes(&s) : 0;
-	err = make_words(p, e->chain, sample_chain_room(size, &s), &w);
+	/* perf, which unwinds a copy to the places of calls, names all others where they return to.
+	 */
+	err = make_words(p, e->chain, sample_chain_room(size, &s), is_copied, &w);
 	edit.words = (const uint64_t *)(const void *)w.data;
 	edit.nr_words = w.nr;
 	if (err == CLEW_OK)
@@ -202,7 +205,7 @@ static enum clew_err add_of_trace(struct perf_data *p, const struct ana_event *e
 	enum { ROOM = 4096 }; /* a chain of any depth that --itrace takes */
 	const struct perf_evsel *to = p->evlist.evsels.data[e->evsel->index];
 	struct perf_sample s = *e->sample;
-	enum clew_err err = make_words(p, e->chain, ROOM, &s.callchain);
+	enum clew_err err = make_words(p, e->chain, ROOM, 0, &s.callchain);
 
 	if (err != CLEW_OK)
 		return err;

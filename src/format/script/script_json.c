@@ -152,6 +152,8 @@ static void add_chain(struct script_json *j, const struct ana_event *ev)
 
 		json_open(&j->put, '{');
 		add_place(j, loc);
+		if (i && !loc->is_return && loc->level != ANA_COOKIE)
+			buf_str(&j->out, ",\"exact\":true");
 		add_how(j, ev, i);
 		json_close(&j->put, '}');
 		if (j->opts.stop_bt && loc->sym && script_list_has(j->opts.stop_bt, loc->sym->name))

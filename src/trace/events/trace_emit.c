@@ -270,6 +270,14 @@ static const struct ana_chain *chain_of(struct trace_events *e, const struct ana
 	return c;
 }
 
+/* A caller's place is that of its call. */
+static const struct ana_loc *locate_caller(struct trace_events *e, const struct call *c)
+{
+	if (e->opts.is_as_perf || c->is_interrupted)
+		return trace_locate(e, c->space, c->ret);
+	return e->trace->ops->locate_caller(e->trace, c->space, c->ret);
+}
+
 static bool add_chain(struct trace_events *e, struct ana_event *ev, const struct synth_fields *t)
 {
 	const struct ana_loc *locs[ITRACE_MAX_DEPTH];
@@ -279,7 +287,7 @@ static bool add_chain(struct trace_events *e, struct ana_event *ev, const struct
 	for (size_t i = t->calls ? t->calls->nr : 0; i-- > 0 && nr < max;) {
 		const struct call *c = &t->calls->data[i];
 
-		locs[nr] = trace_locate(e, c->space, c->ret);
+		locs[nr] = locate_caller(e, c);
 		if (!locs[nr++])
 			return false;
 	}

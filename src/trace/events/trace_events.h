@@ -38,6 +38,8 @@ struct trace_events_opts {
 	/** The consumer takes ana_event.repeat: of operations it shows their times, and nothing
 	 * else that TRACE_OPS_BY_CODE does not compare. */
 	bool wants_repeats;
+	/** For text that has to equal perf's: callers are looked up where their calls return to. */
+	bool is_as_perf;
 	bool wants_steps; /* the consumer takes ana_event.steps */
 	bool is_single_threaded;
 	uint64_t first_epoch; /* of the batches; unlike any the consumer saw before */

@@ -26,7 +26,8 @@ struct trace_who {
 struct call {
 	uint64_t ret;
 	uint32_t space;
-	bool is_at_end; /* tracing ended with it: its return may not be seen */
+	bool is_at_end;      /* tracing ended with it: its return may not be seen */
+	bool is_interrupted; /* no call: @ret is what an exception interrupted */
 };
 
 /** Calls of one thread that have not returned, outermost first. */

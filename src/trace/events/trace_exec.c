@@ -249,7 +249,10 @@ struct call_stack *trace_exec_calls_of(struct trace_synth *s, const struct trace
 static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, const uint64_t *to)
 {
 	bool is_end = flow & ANA_FLOW_TRACE_END;
-	const struct call c = {s->last.end, s->last.space, is_end};
+	const struct call c = {.ret = s->last.end,
+			       .space = s->last.space,
+			       .is_at_end = is_end,
+			       .is_interrupted = flow & ANA_FLOW_INTERRUPT};
 	struct call_stack *calls;
 
 	if (!trace_exec_keeps_calls(s))

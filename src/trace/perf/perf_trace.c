@@ -75,7 +75,12 @@ static struct trace_stay stay(struct trace_input *t, size_t unit, const struct c
 
 static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)
 {
-	return trace_code_locate((struct perf_trace *)t, space, addr);
+	return trace_code_locate((struct perf_trace *)t, space, addr, false);
+}
+
+static const struct ana_loc *locate_caller(struct trace_input *t, uint32_t space, uint64_t addr)
+{
+	return trace_code_locate((struct perf_trace *)t, space, addr, addr > 0);
 }
 
 static void free_trace(struct trace_input *t)
@@ -146,6 +151,7 @@ static const struct trace_input_ops ops = {.run = aux_streams_run,
 					   .time = time_of,
 					   .stay = stay,
 					   .locate = locate,
+					   .locate_caller = locate_caller,
 					   .release = release,
 					   .who_facts = who_facts,
 					   .tracing = tracing,

@@ -548,10 +548,11 @@ static uint8_t level_of(const struct perf_trace *p, uint32_t space, const struct
 }
 
 static const struct ana_loc *make_loc(struct perf_trace *p, uint64_t key, uint32_t space,
-				      struct who_map *m, uint64_t addr)
+				      struct who_map *m, uint64_t addr, bool is_return)
 {
 	struct trace_loc *l = arena_zalloc(&p->places->memory, sizeof(*l));
 	struct ana_place *place = m ? ana_place_of(p->places, m) : NULL;
+	uint64_t rel;
 
 	if (!l || (m && !place) || !map_u64_put(&p->locs, key, (uintptr_t)l))
 		return NULL;
@@ -560,22 +561,25 @@ static const struct ana_loc *make_loc(struct perf_trace *p, uint64_t key, uint32
 	l->loc = (struct ana_loc){.ip = addr,
 				  .rel = addr,
 				  .id = (uint32_t)p->locs.nr - 1,
-				  .level = level_of(p, space, m)};
+				  .level = level_of(p, space, m),
+				  .is_return = is_return};
 	if (!place)
 		return &l->loc;
 	if (!place->is_absolute)
 		l->loc.rel = addr - m->start + m->pgoff;
 	l->loc.dso = place->dso;
-	l->loc.sym = place->only_sym ? place->only_sym : dso_find_sym(place->dso, l->loc.rel);
-	return ana_places_add_lines(p->places, place->dso, l->loc.rel, &p->places->memory, &l->loc)
+	rel = l->loc.rel - is_return;
+	l->loc.sym = place->only_sym ? place->only_sym : dso_find_sym(place->dso, rel);
+	return ana_places_add_lines(p->places, place->dso, rel, &p->places->memory, &l->loc)
 		     ? &l->loc
 		     : NULL;
 }
 
-const struct ana_loc *trace_code_locate(struct perf_trace *p, uint32_t space, uint64_t addr)
+const struct ana_loc *trace_code_locate(struct perf_trace *p, uint32_t space, uint64_t addr,
+					bool is_return)
 {
-	struct who_map *m = map_at(&p->history, space, addr);
-	uint64_t key = hash_two(addr, m ? (uintptr_t)m : space), *at;
+	struct who_map *m = map_at(&p->history, space, addr - is_return);
+	uint64_t key = hash_two(addr, m ? (uintptr_t)m : space) ^ is_return, *at;
 	const struct ana_loc *loc = NULL;
 
 	os_lock(p->lock);
@@ -583,11 +587,12 @@ const struct ana_loc *trace_code_locate(struct perf_trace *p, uint32_t space, ui
 	for (; (at = map_u64_get(&p->locs, key)) && !loc; key++) {
 		const struct trace_loc *l = (const struct trace_loc *)(uintptr_t)*at;
 
-		if (l->loc.ip == addr && l->map == m && (m || l->space == space))
+		if (l->loc.ip == addr && l->loc.is_return == is_return && l->map == m &&
+		    (m || l->space == space))
 			loc = &l->loc;
 	}
 	if (!loc)
-		loc = make_loc(p, key, space, m, addr);
+		loc = make_loc(p, key, space, m, addr, is_return);
 	os_unlock(p->lock);
 	return loc;
 }

@@ -40,6 +40,8 @@ bool trace_code_is_traced(void *ctx, uint32_t space, uint64_t addr);
 const char *trace_code_why(void *ctx, uint32_t space, uint64_t addr);
 /** As trace_input_ops.stay. */
 struct trace_stay trace_code_stay(struct perf_trace *p, uint32_t unit, const struct code_key *key);
-const struct ana_loc *trace_code_locate(struct perf_trace *p, uint32_t space, uint64_t addr);
+/** @p is_return: as ana_loc.is_return; not of address 0. */
+const struct ana_loc *trace_code_locate(struct perf_trace *p, uint32_t space, uint64_t addr,
+					bool is_return);
 
 #endif

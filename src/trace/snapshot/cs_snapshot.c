@@ -144,10 +144,9 @@ static uint8_t level_of(uint32_t space)
 	return levels[space & 3];
 }
 
-static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)
+static const struct ana_loc *locate_in(struct cs_snapshot *s, struct map_u64 *locs, uint32_t space,
+				       uint64_t addr, bool is_return)
 {
-	struct cs_snapshot *s = (struct cs_snapshot *)t;
-	struct map_u64 *locs = &s->locs[space % CS_NR_SPACES];
 	uint64_t *known = map_u64_get(locs, addr);
 	struct ana_loc *loc;
 
@@ -156,11 +155,26 @@ static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint6
 	loc = arena_zalloc(&s->arena, sizeof(*loc));
 	if (!loc)
 		return NULL;
-	*loc = (struct ana_loc){.ip = addr, .rel = addr, .level = level_of(space)};
+	*loc = (struct ana_loc){
+		.ip = addr, .rel = addr, .level = level_of(space), .is_return = is_return};
 	loc->id = s->nr_locs++;
 	if (!cs_snapshot_resolve(s, space, loc) || !map_u64_put(locs, addr, (uintptr_t)loc))
 		return NULL;
 	return loc;
+}
+
+static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)
+{
+	struct cs_snapshot *s = (struct cs_snapshot *)t;
+
+	return locate_in(s, &s->locs[space % CS_NR_SPACES], space, addr, false);
+}
+
+static const struct ana_loc *locate_caller(struct trace_input *t, uint32_t space, uint64_t addr)
+{
+	struct cs_snapshot *s = (struct cs_snapshot *)t;
+
+	return locate_in(s, &s->callers[space % CS_NR_SPACES], space, addr, addr > 0);
 }
 
 static void free_snapshot(struct trace_input *t)
@@ -185,8 +199,10 @@ static void free_snapshot(struct trace_input *t)
 	vec_done(&s->buffers);
 	vec_done(&s->units);
 	vec_done(&s->notes);
-	for (unsigned int i = 0; i < CS_NR_SPACES; i++)
+	for (unsigned int i = 0; i < CS_NR_SPACES; i++) {
 		map_u64_done(&s->locs[i]);
+		map_u64_done(&s->callers[i]);
+	}
 	dso_store_free(s->binaries);
 	arena_done(&s->arena);
 	mem_free(s);
@@ -200,6 +216,7 @@ static const struct trace_input_ops ops = {
 	.thread = no_thread,
 	.time = no_time,
 	.locate = locate,
+	.locate_caller = locate_caller,
 	.free = free_snapshot,
 };
 

@@ -33,13 +33,15 @@ static struct dso *binary_of(struct cs_snapshot *s, struct cs_file *f)
 
 bool cs_snapshot_resolve(struct cs_snapshot *s, uint32_t space, struct ana_loc *loc)
 {
+	uint64_t ip = loc->ip - loc->is_return;
+
 	/* Which core's code it is is not asked for. */
 	if (!s->has_one_code)
 		return true;
 	vec_for_each (&s->dumps, d) {
 		struct dso *binary;
 
-		if (loc->ip < d->address || loc->ip - d->address >= d->size ||
+		if (ip < d->address || ip - d->address >= d->size ||
 		    !(d->seen_by >> (space % CS_NR_SPACES) & 1))
 			continue;
 		binary = binary_of(s, &s->files.data[d->file]);
@@ -47,7 +49,7 @@ bool cs_snapshot_resolve(struct cs_snapshot *s, uint32_t space, struct ana_loc *
 		if (!binary || dso_kind(binary) == DSO_JIT)
 			return binary != NULL;
 		loc->rel = loc->ip - d->address + d->offset;
-		loc->sym = dso_find_sym(binary, loc->rel);
+		loc->sym = dso_find_sym(binary, loc->rel - loc->is_return);
 		return true;
 	}
 	return true;

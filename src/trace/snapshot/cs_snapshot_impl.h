@@ -101,9 +101,10 @@ struct cs_snapshot {
 	struct {
 		VEC(const char *);
 	} notes;
-	bool has_one_code;                 /* no two cores have other bytes at one place */
-	bool has_etm;                      /* an ETMv4 or ETE is among the units */
-	struct map_u64 locs[CS_NR_SPACES]; /* address -> struct ana_loc */
+	bool has_one_code;                    /* no two cores have other bytes at one place */
+	bool has_etm;                         /* an ETMv4 or ETE is among the units */
+	struct map_u64 locs[CS_NR_SPACES];    /* address -> struct ana_loc */
+	struct map_u64 callers[CS_NR_SPACES]; /* the same of where calls return to */
 	uint32_t nr_locs;
 	struct dso_store *binaries; /* NULL: not asked for yet */
 };
