@@ -114,6 +114,8 @@ struct trace_thread {
 	uint32_t pid, tid;
 	const char *comm;
 	const struct who_answer *who; /* NULL: no more is known. Until the next question */
+	uint64_t life;    /* differs between threads that have one id in turn, and programs */
+	bool may_be_exec; /* another program began around then: which one runs is unknown */
 };
 
 /** An open input. Made by cs_snapshot_open() or perf_trace_open(). */

@@ -23,6 +23,11 @@ static const char *const stop_names[NR_UNW_STOPS] = {
 	[UNW_STOP_FP_END] = "fp-end",
 	[UNW_STOP_URETPROBE] = "uretprobe",
 	[UNW_STOP_LATE] = "late",
+	[UNW_STOP_TRACE_BEGIN] = "trace-begin",
+	[UNW_STOP_TRACE_LOST] = "trace-lost",
+	[UNW_STOP_TRACE_ELSEWHERE] = "trace-elsewhere",
+	[UNW_STOP_TRACE_JUMP] = "trace-jump",
+	[UNW_STOP_TRACE_SWITCH] = "trace-switch",
 };
 
 static const char *const origin_names[] = {

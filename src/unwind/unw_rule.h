@@ -106,6 +106,12 @@ enum unw_stop {
 	UNW_STOP_URETPROBE,   /* a probe has replaced the return address; a copy of the stack does
 				 not hold the original */
 	UNW_STOP_LATE,        /* recording: user mode ran before the walk; no frames */
+	/* Of calls in a hardware trace: what came before the outermost frame. */
+	UNW_STOP_TRACE_BEGIN,     /* they were called before the trace began */
+	UNW_STOP_TRACE_LOST,      /* trace is missing */
+	UNW_STOP_TRACE_ELSEWHERE, /* tracing began again elsewhere than it ended */
+	UNW_STOP_TRACE_JUMP,      /* a return or jump that no call explains */
+	UNW_STOP_TRACE_SWITCH,    /* another stack, or another thread */
 	NR_UNW_STOPS
 };
 

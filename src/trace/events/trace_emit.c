@@ -273,24 +273,37 @@ static const struct ana_chain *chain_of(struct trace_events *e, const struct ana
 /* A caller's place is that of its call. */
 static const struct ana_loc *locate_caller(struct trace_events *e, const struct call *c)
 {
-	if (e->opts.is_as_perf || c->is_interrupted)
+	if (e->opts.is_as_perf || c->how == CALL_EVENT)
 		return trace_locate(e, c->space, c->ret);
 	return e->trace->ops->locate_caller(e->trace, c->space, c->ret);
+}
+
+/** Its callers are missing, or may be. */
+static void mark_cut(struct ana_event *ev, enum unw_stop why)
+{
+	ev->has_user_state = why;
+	ev->user_state = STITCH_PARTIAL;
+	ev->user_stop = (uint8_t)why;
 }
 
 static bool add_chain(struct trace_events *e, struct ana_event *ev, const struct synth_fields *t)
 {
 	const struct ana_loc *locs[ITRACE_MAX_DEPTH];
 	uint32_t max = e->opts.itrace.max_chain, nr = 0;
+	size_t floor = t->calls ? call_stack_floor(t->calls) : 0, i = t->calls ? t->calls->nr : 0;
 
 	locs[nr++] = t->loc;
-	for (size_t i = t->calls ? t->calls->nr : 0; i-- > 0 && nr < max;) {
-		const struct call *c = &t->calls->data[i];
+	while (i > floor && nr < max) {
+		const struct call *c = &t->calls->data[--i];
 
+		if (trace_leave_is_label(e, c))
+			continue;
 		locs[nr] = locate_caller(e, c);
 		if (!locs[nr++])
 			return false;
 	}
+	if (t->calls)
+		mark_cut(ev, i > floor ? UNW_STOP_MAX_DEPTH : call_stack_why_cut(t->calls, floor));
 	ev->chain = chain_of(e, locs, nr);
 	return ev->chain;
 }

@@ -295,6 +295,7 @@ void trace_events_free(struct trace_events *e)
 		trace_synth_done(&e->synths[i]);
 	mem_free(e->synths);
 	call_stacks_done(&e->calls);
+	mem_free(e->jumps);
 	map_u64_done(&e->unreadable);
 	ana_filter_done(&e->filter);
 	arena_done(&e->batch_memory);

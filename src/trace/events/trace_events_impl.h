@@ -7,51 +7,141 @@
 #include "flow/flow_code.h"
 #include "flow/flow_key.h"
 #include "trace/events/trace_events.h"
+#include "unwind/unw_rule.h"
 #include "who/who_ran.h"
 
 /* Inside of the synthesis: trace_events.c sets up and runs it, trace_synth.c takes what a decoder
  * reports, trace_exec.c follows execution and decides what is an event, trace_emit.c makes the
- * events, trace_calls.c keeps stacks of calls and of branches. */
+ * events, trace_calls.c keeps stacks of calls and of branches, trace_leave.c decides what a branch
+ * does to the former. */
 
 /** Thread and time that an instruction is attributed to. */
 struct trace_who {
 	uint32_t pid, tid; /* all ones: unknown */
 	const char *comm;
 	struct clew_perf_ns time;
+	uint64_t life; /* as trace_thread's */
+	bool may_be_exec;
 	bool has_answer;
 	struct who_answer answer;
 };
 
+struct trace_synth;
+
 /** --- trace_calls.c --- */
-struct call {
-	uint64_t ret;
-	uint32_t space;
-	bool is_at_end;      /* tracing ended with it: its return may not be seen */
-	bool is_interrupted; /* no call: @ret is what an exception interrupted */
+
+/** What a frame's callee was entered by. */
+enum call_how {
+	CALL_NEAR,
+	CALL_SYSTEM, /* a system call */
+	CALL_EVENT,  /* none: an interrupt, a fault or a signal came at ret */
+	CALL_CUT,    /* unknown; ret: enum unw_stop */
 };
 
-/** Calls of one thread that have not returned, outermost first. */
+struct call {
+	uint64_t ret;    /* where it returns to */
+	uint64_t callee; /* where it went; 0: unknown */
+	uint32_t space;  /* of ret */
+	uint8_t how;     /* enum call_how */
+	bool is_at_end;  /* tracing ended with it: its return may not be seen */
+	bool is_inner;   /* the function that made it ran straight from its begin to it */
+};
+
+struct call_kept;
+
+/** Calls of one thread that have not returned, outermost first. Only those that nothing since can
+ * have removed. */
 struct call_stack {
 	VEC(struct call);
+	uint64_t life;          /* of the thread that has the id */
+	uint64_t losses;        /* call_stacks.losses, when the calls were last known to hold */
+	struct call_kept *kept; /* of a transaction; NULL: none runs */
+	uint8_t cut;            /* enum unw_stop: why the outermost one's callers are unknown; NONE:
+				   nothing says that it has any */
+	bool has_begun;
+	bool is_new; /* nothing ran in user mode since its life began */
+};
+
+static inline bool call_is_kernel(uint64_t addr)
+{
+	return addr >> 63;
+}
+
+/** Nothing was called. */
+void call_stack_clear(struct call_stack *s);
+/** Forget all. */
+void call_stack_cut(struct call_stack *s, enum unw_stop why);
+bool call_stack_push(struct call_stack *s, const struct call *c);
+/** The first call that is known to lead to the last one: 0, or after a CALL_CUT. */
+size_t call_stack_floor(const struct call_stack *s);
+/** Why the callers of that one are unknown; UNW_STOP_NONE: nothing says that it has any. */
+enum unw_stop call_stack_why_cut(const struct call_stack *s, size_t floor);
+/** The innermost call from the floor on that returns to @p to. */
+bool call_stack_find(const struct call_stack *s, uint64_t to, size_t *ret);
+/** The innermost entry from user mode. */
+bool call_stack_entry(const struct call_stack *s, size_t *ret);
+/** What the kernel called is unknown. */
+void call_stack_cut_kernel(struct call_stack *s, enum unw_stop why);
+/** A transaction begins: should it be aborted, all is as now. @return false: no memory. */
+bool call_stack_keep(struct call_stack *s);
+bool call_stack_restore(struct call_stack *s);
+
+/** The owner of calls, and where it runs. */
+struct call_owner {
+	uint64_t life;
+	size_t unit;
+	uint32_t tid;  /* all ones: unknown */
+	bool is_exact; /* else who ran on the unit before is of no interest */
 };
 
 struct call_stacks {
-	struct map_u64 by_thread; /* -> index of all */
-	uint64_t last_key, last;  /* asked for last, if there are any */
+	struct map_u64 by_thread;     /* -> index of all */
+	struct call_owner last_owner; /* asked for last, if has_last */
+	size_t last;
+	bool has_last, has_forgotten;
+	uint64_t losses; /* of trace that may have been of any thread */
+	size_t nr_calls; /* that there is memory for, of all but the last one */
 	struct {
 		VEC(struct call_stack);
 	} all;
+	struct {
+		VEC(uint64_t); /* key + 1; 0: none */
+	} running;             /* by unit */
 };
 
-/** The stack of @p tid, or where that is all ones, of @p unit. NULL: no memory. Valid until the
- * next call. */
-struct call_stack *call_stacks_of(struct call_stacks *c, uint32_t tid, size_t unit);
-bool call_stack_push(struct call_stack *s, const struct call *c);
-/** Up to and with the call that returns to @p to; nothing where there is none. */
-void call_stack_pop(struct call_stack *s, uint64_t to);
-/** Tracing begins at @p at: possibly after a return to there, and after calls that ended it. */
-void call_stack_begin(struct call_stack *s, uint64_t at);
+/** NULL: no memory. Valid until the next call. */
+struct call_stack *call_stacks_of(struct call_stacks *c, const struct call_owner *o);
+/** The same, if it was asked for last; else NULL. */
+static inline struct call_stack *call_stacks_last(const struct call_stacks *c, uint32_t tid,
+						  uint64_t life, size_t unit)
+{
+	const struct call_owner *last = &c->last_owner;
+
+	return last->tid == tid && last->life == life && last->unit == unit && c->has_last
+		     ? &c->all.data[c->last]
+		     : NULL;
+}
+/** Trace of the unit is missing: all but those that ran elsewhere may have run there. */
+void call_stacks_lose(struct call_stacks *c, size_t unit);
 void call_stacks_done(struct call_stacks *c);
+
+/** --- trace_leave.c: what branches do to the calls --- */
+struct trace_place;
+/** The last instruction branched to @p to. @return whether that was a call, though by a return. */
+bool trace_leave_branch(struct trace_synth *s, struct call_stack *c, uint32_t flow,
+			const struct trace_place *to);
+/** Is it a call of a place within its own function, as a retpoline has it? It leads nowhere else.
+ */
+bool trace_leave_is_label(struct trace_events *e, const struct call *c);
+/** Tracing ended with it, and where it went is unknown. */
+void trace_leave_end(struct trace_synth *s, struct call_stack *c, uint32_t flow);
+/** Tracing begins at @p at. */
+void trace_leave_begin(struct trace_synth *s, struct call_stack *c, const struct trace_place *at);
+
+/** --- trace_stack_switch.c --- */
+enum trace_switches { SWITCHES_UNKNOWN, SWITCHES_NOT, SWITCHES };
+/** Does what ran up to the last instruction end with another stack than its own? */
+bool trace_switches_stack(struct trace_synth *s);
 
 struct taken_branch {
 	uint64_t from, to;
@@ -78,6 +168,7 @@ enum trace_before { BEFORE_NOTHING, BEFORE_GAP, BEFORE_NO_CODE, BEFORE_RAN };
 /** The last instruction executed. */
 struct last_insn {
 	uint64_t ip, end;      /* end: the address after it; of an exception, where it returns to */
+	uint64_t start;        /* of the instructions in a row that it ends */
 	uint32_t space, block; /* block: TRACE_NO_BLOCK: not of one */
 	uint32_t exception;    /* ANA_FLOW_ bits; 0: none came */
 	uint8_t isa, kind, flags, detail;
@@ -86,6 +177,7 @@ struct last_insn {
 
 struct block_locs {
 	const struct ana_loc *first, *last;
+	uint8_t switches; /* enum trace_switches */
 };
 
 /** What matters of a block when it runs. */
@@ -143,6 +235,7 @@ struct trace_synth {
 	uint64_t sample_from;             /* time or ticks when the next sample is due */
 	bool is_by_count;
 	bool is_in_tx, has_abort; /* of a transaction; has_abort: an exception follows */
+	bool keeps_next;          /* one began, and the branch before it is not finished */
 	bool has_if, is_if;       /* EFLAGS.IF, where the trace has it */
 	bool flips_if;            /* with the branch that comes next */
 	uint8_t cbr;              /* last reported */
@@ -162,6 +255,16 @@ struct trace_synth {
 	uint32_t stamp, generation; /* of .runs, for trace_steps.c */
 	bool is_unseen;             /* nothing is counted, sampled or shown of what runs */
 };
+
+/** Can the last instruction's branch change the calls? */
+static inline bool trace_leave_may(const struct trace_synth *s, uint32_t flow, bool is_exact)
+{
+	const struct last_insn *l = &s->last;
+	uint32_t any = ANA_FLOW_CALL | ANA_FLOW_RETURN | ANA_FLOW_TX_ABORT;
+
+	return flow & any ||
+	       (is_exact && !l->exception && (l->kind == INSN_INDIRECT || l->kind == INSN_BRANCH));
+}
 
 static inline bool trace_synth_is_x86(const struct trace_synth *s)
 {
@@ -187,6 +290,7 @@ static inline struct last_insn trace_last_of_block(const struct flow_block *b, u
 	return (struct last_insn){
 		.ip = b->start + b->bytes - b->last_bytes,
 		.end = b->start + b->bytes,
+		.start = b->start,
 		.space = b->space,
 		.block = number,
 		.isa = b->isa,
@@ -224,8 +328,19 @@ void trace_exec_pass(struct trace_synth *s, const struct trace_place *n);
 void trace_exec_interrupt(struct trace_synth *s, const struct trace_place *n, uint32_t flow);
 /** A sample of what is left of a period, as perf makes it, so that no last branch is lost. */
 void trace_exec_sample_rest(struct trace_synth *s);
-/** Instructions are missing: there may be calls and returns among them. */
+/** Instructions are missing: there may be calls and returns among them, and other threads. */
 void trace_exec_forget_calls(struct trace_synth *s);
+/** A transaction begins. */
+void trace_exec_keep_calls(struct trace_synth *s);
+const struct ana_loc *trace_exec_loc_of_last(struct trace_synth *s);
+/** What is known of the block that the last instruction ends. NULL: of none, or no memory. */
+struct block_locs *trace_exec_locs_of_last(struct trace_synth *s);
+const struct ana_loc *trace_exec_loc_of_next(struct trace_synth *s, const struct trace_place *n);
+/** Is the instruction that ends at @p end a system call? */
+bool trace_exec_is_syscall(struct trace_synth *s, uint32_t space, uint8_t isa, uint64_t end);
+/** Emit the branch to @p n, a return, as the call that it is. */
+void trace_exec_emit_call(struct trace_synth *s, const struct trace_place *n, uint32_t flow,
+			  struct call_stack *calls);
 /** The address of instruction @p nth after @p n. */
 uint64_t trace_exec_insn_at(struct trace_synth *s, const struct trace_place *n, uint64_t nth);
 /** ANA_FLOW_ bits of what holds besides: in a transaction, with interrupts off. */
@@ -332,6 +447,7 @@ struct trace_events {
 	struct perf_evsel *of_notes[ANA_NR_NOTES], *transactions;
 	const struct perf_evsel *pebs; /* a recorded one, or NULL */
 	bool shows_notes;              /* any of these */
+	struct known_jump *jumps;      /* of trace_leave.c; NULL: none yet */
 	struct trace_synth *synths;    /* by unit */
 	struct call_stacks calls;
 	struct map_u64 unreadable; /* binaries without code that were reported: dso */

@@ -12,13 +12,15 @@ static struct clew_perf_ns time_of(const struct trace_synth *s, const struct cod
 
 static void find_who(struct trace_synth *s, const struct code_key *key, struct trace_who *ret)
 {
-	struct trace_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
+	struct trace_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
 	struct trace_input *t = s->events->trace;
 
 	t->ops->thread(t, s->index, key, &thread);
 	ret->pid = thread.pid;
 	ret->tid = thread.tid;
 	ret->comm = thread.comm;
+	ret->life = thread.life;
+	ret->may_be_exec = thread.may_be_exec;
 	ret->time = time_of(s, key);
 	ret->has_answer = thread.who;
 	if (thread.who)
@@ -96,7 +98,7 @@ void trace_exec_keep_who(struct trace_synth *s)
 
 /* --- what an instruction does --- */
 
-static bool is_syscall(struct trace_synth *s, uint32_t space, uint8_t isa, uint64_t end)
+bool trace_exec_is_syscall(struct trace_synth *s, uint32_t space, uint8_t isa, uint64_t end)
 {
 	return s->code.insns->is_syscall(&s->code, space, (enum isa)isa, end);
 }
@@ -198,7 +200,7 @@ uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause)
 
 	switch (cause) {
 	case FLOW_CAUSE_CALL:
-		if (is_syscall(s, l->space, l->isa, l->end))
+		if (trace_exec_is_syscall(s, l->space, l->isa, l->end))
 			return call | ANA_FLOW_SYSCALL;
 		break;
 	case FLOW_CAUSE_ASYNC:
@@ -233,38 +235,54 @@ bool trace_exec_keeps_calls(const struct trace_synth *s)
 	return !s->has_points && (s->events->opts.wants_depth || s->events->opts.itrace.chains);
 }
 
+static CLEW_COLD struct call_stack *other_calls(struct trace_synth *s, const struct trace_who *who)
+{
+	const struct call_owner owner = {
+		.life = who->life,
+		.unit = s->index,
+		.tid = who->tid,
+		.is_exact = s->events->opts.itrace.chains,
+	};
+	struct call_stack *calls = call_stacks_of(&s->events->calls, &owner);
+
+	if (!calls)
+		s->events->err = CLEW_NO_MEMORY;
+	return calls;
+}
+
 struct call_stack *trace_exec_calls_of(struct trace_synth *s, const struct trace_who *who)
 {
 	struct call_stack *calls;
 
 	if (!trace_exec_keeps_calls(s))
 		return NULL;
-	calls = call_stacks_of(&s->events->calls, who->tid, s->index);
-	if (!calls)
-		s->events->err = CLEW_NO_MEMORY;
-	return calls;
+	calls = call_stacks_last(&s->events->calls, who->tid, who->life, s->index);
+	return calls ? calls : other_calls(s, who);
 }
 
-/** The last instruction went to @p to, if that is known. */
-static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, const uint64_t *to)
+/** The last instruction went to @p to, if that is known. @return NULL: none are kept, or of
+ * interest.
+ */
+static struct call_stack *note_call(struct trace_synth *s, uint32_t *flow,
+				    const struct trace_place *to)
 {
-	bool is_end = flow & ANA_FLOW_TRACE_END;
-	const struct call c = {.ret = s->last.end,
-			       .space = s->last.space,
-			       .is_at_end = is_end,
-			       .is_interrupted = flow & ANA_FLOW_INTERRUPT};
+	const struct itrace_opts *o = &s->events->opts.itrace;
+	bool is_end = *flow & ANA_FLOW_TRACE_END;
 	struct call_stack *calls;
 
 	if (!trace_exec_keeps_calls(s))
 		return NULL;
-	calls = trace_exec_calls_of(s, flow & ANA_FLOW_RETURN && !is_end ? trace_exec_who(s)
-									 : who_of_last(s));
+	if (!s->keeps_next && !s->events->branches && !trace_leave_may(s, *flow, o->chains))
+		return NULL;
+	calls = trace_exec_calls_of(s, *flow & ANA_FLOW_RETURN && !is_end ? trace_exec_who(s)
+									  : who_of_last(s));
 	if (!calls || !to)
 		return calls;
-	if (flow & ANA_FLOW_RETURN)
-		call_stack_pop(calls, *to);
-	else if (flow & ANA_FLOW_CALL && c.ret != *to && !call_stack_push(calls, &c))
+	if (trace_leave_branch(s, calls, *flow, to) && o->calls)
+		*flow = (*flow & ~(uint32_t)ANA_FLOW_RETURN) | ANA_FLOW_CALL;
+	if (s->keeps_next && !call_stack_keep(calls))
 		s->events->err = CLEW_NO_MEMORY;
+	s->keeps_next = false;
 	return calls;
 }
 
@@ -281,7 +299,12 @@ static struct block_locs *locs_of(struct trace_synth *s, uint32_t block)
 	return &s->locs.data[block];
 }
 
-static const struct ana_loc *loc_of_last(struct trace_synth *s)
+struct block_locs *trace_exec_locs_of_last(struct trace_synth *s)
+{
+	return s->last.exception ? NULL : locs_of(s, s->last.block);
+}
+
+const struct ana_loc *trace_exec_loc_of_last(struct trace_synth *s)
 {
 	struct block_locs *locs = locs_of(s, s->last.block);
 
@@ -292,7 +315,7 @@ static const struct ana_loc *loc_of_last(struct trace_synth *s)
 	return locs->last;
 }
 
-static const struct ana_loc *loc_of_next(struct trace_synth *s, const struct trace_place *n)
+const struct ana_loc *trace_exec_loc_of_next(struct trace_synth *s, const struct trace_place *n)
 {
 	struct block_locs *locs = locs_of(s, n->block);
 
@@ -310,7 +333,7 @@ static struct synth_fields fields_from(struct trace_synth *s, uint32_t flow,
 {
 	struct synth_fields t = {
 		.ip = s->last.ip,
-		.loc = loc_of_last(s),
+		.loc = trace_exec_loc_of_last(s),
 		.flow = flow,
 		.space = s->last.space,
 		.isa = s->last.isa,
@@ -320,7 +343,7 @@ static struct synth_fields fields_from(struct trace_synth *s, uint32_t flow,
 	if (to) {
 		t.addr = to->ip;
 		if (s->events->opts.wants_addr)
-			t.to = loc_of_next(s, to);
+			t.to = trace_exec_loc_of_next(s, to);
 	}
 	return t;
 }
@@ -333,6 +356,14 @@ static void emit_from(struct trace_synth *s, uint32_t flow, const struct trace_p
 	t.who = who_of_last(s);
 	t.calls = calls;
 	trace_emit_branch(s, &t);
+}
+
+void trace_exec_emit_call(struct trace_synth *s, const struct trace_place *n, uint32_t flow,
+			  struct call_stack *calls)
+{
+	flow = (flow & ~(uint32_t)ANA_FLOW_RETURN) | ANA_FLOW_CALL;
+	if (trace_exec_is_wanted(s, flow))
+		emit_from(s, flow, n, calls);
 }
 
 static void begin_trace(struct trace_synth *s, const struct trace_place *n)
@@ -350,11 +381,11 @@ static void begin_trace(struct trace_synth *s, const struct trace_place *n)
 	t.who = trace_exec_who(s);
 	t.calls = trace_exec_calls_of(s, t.who);
 	if (t.calls)
-		call_stack_begin(t.calls, n->ip);
+		trace_leave_begin(s, t.calls, n);
 	if (!is_wanted)
 		return;
 	if (s->events->opts.wants_addr)
-		t.to = loc_of_next(s, n);
+		t.to = trace_exec_loc_of_next(s, n);
 	trace_emit_branch(s, &t);
 }
 
@@ -364,7 +395,7 @@ static uint32_t flow_to(struct trace_synth *s, const struct trace_place *n)
 	uint32_t flow = flow_of_last(s);
 
 	if (flow == (ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT) &&
-	    is_syscall(s, n->space, n->isa, n->ip))
+	    trace_exec_is_syscall(s, n->space, n->isa, n->ip))
 		return ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL;
 	return flow;
 }
@@ -382,7 +413,7 @@ void trace_exec_branch(struct trace_synth *s, const struct trace_place *n)
 	struct call_stack *calls;
 
 	flip(s);
-	calls = note_call(s, flow, &n->ip);
+	calls = note_call(s, &flow, n);
 	branch_ring_add(&s->ring, &(struct taken_branch){s->last.ip, n->ip, s->last.space, n->space,
 							 s->branch_cycles});
 	s->branch_cycles = 0;
@@ -422,10 +453,18 @@ void trace_exec_sample_rest(struct trace_synth *s)
 	if (!s->events->insns || !s->events->opts.itrace.last_branches || !t.period)
 		return;
 	t.who = who_then(s);
-	t.loc = loc_of_last(s);
+	t.loc = trace_exec_loc_of_last(s);
 	t.calls = trace_exec_calls_of(s, t.who);
 	trace_emit_insn(s, &t);
 	s->sampled_at = s->nr_insns;
+}
+
+static void end_calls(struct trace_synth *s, uint32_t flow)
+{
+	struct call_stack *calls = trace_exec_calls_of(s, who_of_last(s));
+
+	if (calls)
+		trace_leave_end(s, calls, flow);
 }
 
 void trace_exec_leave(struct trace_synth *s, const struct trace_place *to)
@@ -433,12 +472,14 @@ void trace_exec_leave(struct trace_synth *s, const struct trace_place *to)
 	uint32_t flow = flow_of_last(s) | ANA_FLOW_BRANCH | ANA_FLOW_TRACE_END;
 
 	if (s->before == BEFORE_RAN) {
-		struct call_stack *calls = note_call(s, flow, to ? &to->ip : NULL);
+		struct call_stack *calls = note_call(s, &flow, to);
 
 		flip(s);
 		trace_exec_sample_rest(s);
 		if (trace_exec_is_wanted(s, flow))
 			emit_from(s, flow, to, calls);
+		if (!to && trace_exec_keeps_calls(s))
+			end_calls(s, flow);
 	}
 	s->before = BEFORE_GAP;
 	s->has_then = false;
@@ -486,17 +527,32 @@ void trace_exec_interrupt(struct trace_synth *s, const struct trace_place *n, ui
 	s->is_reported_now = true;
 }
 
-/** Instructions are missing: there may be calls and returns among them. Of Intel PT perf keeps
- * them: a return finds its call. */
 void trace_exec_forget_calls(struct trace_synth *s)
 {
-	bool is_kept = trace_synth_is_x86(s);
-	struct call_stack *calls = trace_exec_keeps_calls(s) && !is_kept
-					 ? trace_exec_calls_of(s, trace_exec_who(s))
-					 : NULL;
+	struct call_stack *calls;
 
+	if (!trace_exec_keeps_calls(s))
+		return;
+	calls = trace_exec_calls_of(s, trace_exec_who(s));
 	if (calls)
-		calls->nr = 0;
+		call_stack_cut(calls, UNW_STOP_TRACE_LOST);
+	if (s->unit->tid == UINT32_MAX)
+		call_stacks_lose(&s->events->calls, s->index);
+}
+
+/** A transaction begins. */
+void trace_exec_keep_calls(struct trace_synth *s)
+{
+	struct call_stack *calls;
+
+	if (!trace_exec_keeps_calls(s))
+		return;
+	if (!s->events->opts.itrace.chains)
+		return;
+	s->keeps_next = s->before == BEFORE_RAN && s->last.is_taken;
+	calls = s->keeps_next ? NULL : trace_exec_calls_of(s, trace_exec_who(s));
+	if (calls && !call_stack_keep(calls))
+		s->events->err = CLEW_NO_MEMORY;
 }
 
 /* --- instructions --- */
@@ -530,7 +586,7 @@ static struct synth_fields fields_at(struct trace_synth *s, const struct trace_p
 {
 	return (struct synth_fields){
 		.ip = n->ip,
-		.loc = loc_of_next(s, n),
+		.loc = trace_exec_loc_of_next(s, n),
 		.flow = flow,
 		.space = n->space,
 		.isa = n->isa,

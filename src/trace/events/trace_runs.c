@@ -24,12 +24,20 @@ bool trace_runs_may(const struct trace_synth *s)
 	       !trace_exec_state(s);
 }
 
+/** Can its branch change the calls? */
+static bool may_leave(const struct trace_synth *s, const struct last_insn *l, uint32_t flow)
+{
+	return flow & (ANA_FLOW_CALL | ANA_FLOW_RETURN) ||
+	       (s->events->opts.itrace.chains &&
+		(l->kind == INSN_INDIRECT || l->kind == INSN_BRANCH));
+}
+
 static struct trace_run_block block_of(const struct trace_synth *s, const struct flow_block *b,
 				       uint32_t number)
 {
 	const struct last_insn last = trace_last_of_block(b, number, true);
 	uint32_t flow = trace_exec_flow(&last);
-	bool is_call = trace_exec_keeps_calls(s) && flow & (ANA_FLOW_CALL | ANA_FLOW_RETURN);
+	bool is_call = trace_exec_keeps_calls(s) && may_leave(s, &last, flow);
 
 	return (struct trace_run_block){
 		.nr_insns = b->nr_insns,

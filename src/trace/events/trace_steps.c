@@ -18,7 +18,6 @@ struct known_branch {
 
 /** What else is known of a step. */
 struct step_facts {
-	uint64_t end; /* of its instruction */
 	uint32_t space;
 	bool is_event; /* else it is only a call, or a return */
 };
@@ -54,6 +53,7 @@ struct run {
 	const struct flow_batch *batch;
 	const struct trace_who *who; /* NULL: not asked yet */
 	bool is_reported;            /* who: of what runs now, not of what was reported before */
+	bool keeps_calls;
 };
 
 bool trace_steps_new(struct trace_steps **ret, const struct trace_events *e)
@@ -197,8 +197,8 @@ static uint32_t add_branch(struct run *r, uint32_t before, uint32_t item)
 	trace_runs_set_last(s, r->batch, before);
 	step = &t->all.data[t->all.nr];
 	trace_exec_step(s, &to, step);
-	t->facts.data[t->facts.nr++] = (struct step_facts){s->last.end, s->last.space,
-							   trace_exec_is_wanted(s, step->flow)};
+	t->facts.data[t->facts.nr++] =
+		(struct step_facts){s->last.space, trace_exec_is_wanted(s, step->flow)};
 	return (uint32_t)++t->all.nr;
 }
 
@@ -272,36 +272,84 @@ static uint32_t find_branch(struct run *r, uint32_t before, uint32_t item)
 	return id;
 }
 
-/** As trace_exec_branch() does. @return how many are left; 0 where none are kept. */
-static uint32_t depth_after(struct run *r, uint32_t id)
+/** As trace_exec_branch() does, of a return to another call than the last one. */
+static bool take_return(struct run *r, struct call_stack *calls, uint32_t before, uint32_t item,
+			uint32_t flow)
 {
-	const struct ana_step *step = &r->steps->all.data[id];
-	const struct step_facts *x = &r->steps->facts.data[id];
+	const struct trace_place to = trace_at_block(&r->batch->blocks[item >> 1], item >> 1);
+
+	trace_runs_set_last(r->synth, r->batch, before);
+	return trace_leave_branch(r->synth, calls, flow, &to);
+}
+
+static void take_call(struct run *r, struct call_stack *calls, uint32_t before,
+		      const struct ana_step *step)
+{
+	const struct flow_block *b = &r->batch->blocks[before >> 1];
+	const struct call c = {
+		.ret = b->start + b->bytes,
+		.callee = step->addr,
+		.space = b->space,
+		.how = step->flow & ANA_FLOW_SYSCALL ? CALL_SYSTEM : CALL_NEAR,
+		.is_inner = calls->nr && calls->data[calls->nr - 1].callee == b->start,
+	};
+
+	if (c.ret != step->addr && !call_stack_push(calls, &c))
+		r->synth->events->err = CLEW_NO_MEMORY;
+}
+
+/** @return whether it is a call, though by a return. */
+static bool change_calls(struct run *r, struct call_stack *calls, uint32_t before, uint32_t item,
+			 const struct ana_step *step)
+{
+	if (step->flow & ANA_FLOW_CALL)
+		take_call(r, calls, before, step);
+	else if (!(step->flow & ANA_FLOW_RETURN))
+		return false;
+	else if (calls->nr && calls->data[calls->nr - 1].ret == step->addr)
+		calls->nr--;
+	else
+		return take_return(r, calls, before, item, step->flow);
+	return false;
+}
+
+/** Its event has another step, which is found by its contents. */
+static void emit_call(struct run *r, uint32_t before, uint32_t item, uint32_t flow,
+		      struct call_stack *calls)
+{
+	const struct trace_place to = trace_at_block(&r->batch->blocks[item >> 1], item >> 1);
+
+	trace_runs_set_last(r->synth, r->batch, before);
+	trace_exec_emit_call(r->synth, &to, flow, calls);
+	r->who = NULL;
+}
+
+static void take_branch_of_calls(struct run *r, uint32_t before, uint32_t item, uint32_t id)
+{
 	struct trace_synth *s = r->synth;
-	bool is_return = step->flow & ANA_FLOW_RETURN;
-	struct call_stack *calls = trace_exec_calls_of(s, is_return ? trace_exec_who(s) : r->who);
+	const struct ana_step *step = &r->steps->all.data[id];
+	struct call_stack *calls =
+		trace_exec_calls_of(s, step->flow & ANA_FLOW_RETURN ? trace_exec_who(s) : r->who);
 
 	if (!calls)
-		return 0;
-	if (is_return)
-		call_stack_pop(calls, step->addr);
-	else if (step->flow & ANA_FLOW_CALL && x->end != step->addr &&
-		 !call_stack_push(calls, &(struct call){x->end, x->space, false}))
-		s->events->err = CLEW_NO_MEMORY;
-	return (uint32_t)calls->nr;
+		return;
+	if (change_calls(r, calls, before, item, step) && s->events->opts.itrace.calls)
+		emit_call(r, before, item, step->flow, calls);
+	else if (r->steps->facts.data[id].is_event)
+		put(r->steps, id, (uint32_t)calls->nr);
 }
 
 static void take_branch(struct run *r, uint32_t before, uint32_t item, bool is_reported)
 {
-	struct trace_synth *s = r->synth;
-	const struct trace_run_block *x = &s->runs.data[before >> 1];
-	uint32_t id = x->to == item >> 1 && x->id ? x->id : find_branch(r, before, item), depth;
+	const struct trace_run_block *x = &r->synth->runs.data[before >> 1];
+	uint32_t id = x->to == item >> 1 && x->id ? x->id : find_branch(r, before, item);
 
 	if (!id || !set_event(r, is_reported))
 		return;
-	depth = trace_exec_keeps_calls(s) ? depth_after(r, id - 1) : 0;
-	if (r->steps->facts.data[id - 1].is_event)
-		put(r->steps, id - 1, depth);
+	if (r->keeps_calls)
+		take_branch_of_calls(r, before, item, id - 1);
+	else if (r->steps->facts.data[id - 1].is_event)
+		put(r->steps, id - 1, 0);
 }
 
 /** One that reports cycles, too: its event has more than a step. */
@@ -422,7 +470,8 @@ static size_t take_insns(struct run *r, size_t i)
 size_t trace_steps_take(struct trace_synth *s, const struct flow_batch *b, size_t i)
 {
 	struct trace_steps *t = s->events->steps;
-	struct run r = {.synth = s, .steps = t, .batch = b};
+	struct run r = {
+		.synth = s, .steps = t, .batch = b, .keeps_calls = trace_exec_keeps_calls(s)};
 
 	if (s->generation != t->generation)
 		s->runs.nr = 0;

@@ -138,6 +138,7 @@ static void take_range(struct trace_synth *s, const struct flow_event *e)
 	const struct trace_place n = at_range(e);
 	struct last_insn last = {
 		.end = e->end,
+		.start = n.ip,
 		.space = e->space,
 		.block = TRACE_NO_BLOCK,
 		.isa = e->isa,
@@ -206,7 +207,6 @@ static void take_no_code(struct trace_synth *s, const struct flow_event *e)
 	trace_exec_end(s);
 	s->before = BEFORE_NO_CODE;
 	fail_at(s, e);
-	trace_exec_forget_calls(s);
 }
 
 /** Branches in unknown code; after unreadable code that was reported already. */
@@ -235,6 +235,8 @@ static void take_no_sync(struct trace_synth *s, const struct flow_event *e)
 	s->pebs = (struct trace_pebs){0};
 	flow_key_take_event(&s->key, e);
 	s->has_now = false;
+	if (e->reason != FLOW_NO_SYNC_INIT)
+		trace_exec_forget_calls(s);
 	switch ((enum flow_no_sync)e->reason) {
 	case FLOW_NO_SYNC_INIT:
 	case FLOW_NO_SYNC_RESET:
@@ -256,7 +258,6 @@ static void take_no_sync(struct trace_synth *s, const struct flow_event *e)
 		fail(s, ERROR_BAD_IMAGE, "Trace doesn't match instruction", e->what);
 		break;
 	}
-	trace_exec_forget_calls(s);
 }
 
 static void take_context(struct trace_synth *s, const struct flow_event *e)
@@ -328,8 +329,13 @@ static void take_trace_off(struct trace_synth *s, const struct flow_event *e)
 static void take_transaction(struct trace_synth *s, const struct flow_event *e)
 {
 	s->has_abort = trace_synth_is_x86(s) && e->number == FLOW_TRANS_FAILED;
-	if (!s->has_abort) /* else until the exception that follows */
+	if (!s->has_abort) { /* else until the exception that follows */
+		bool was_in_tx = s->is_in_tx;
+
 		s->is_in_tx = e->number == FLOW_TRANS_START || e->number == FLOW_TRANS_INIT;
+		if (s->is_in_tx && !was_in_tx)
+			trace_exec_keep_calls(s);
+	}
 	if (s->events->transactions)
 		trace_notes_transaction(s, e);
 }

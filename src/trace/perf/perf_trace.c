@@ -2,6 +2,7 @@
 #include "trace/perf/perf_trace.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "os/file.h"
 #include "os/thread.h"
 #include "trace/perf/aux_sharing.h"
@@ -21,6 +22,32 @@ static void fill_op(const struct who_answer *a, struct trace_thread *ret)
 		return;
 	ret->pid = who_local_is_thread(a->pid) ? (uint32_t)a->pid.n : AUX_NONE;
 	ret->comm = a->comm;
+}
+
+static uint32_t execs_at(const struct who_space_line *l, struct clew_perf_ns time)
+{
+	const struct who_change *c = who_timeline_at(&l->execs, time);
+
+	return c ? c->value : 0;
+}
+
+/** Which thread of that number it is, and which program of its process. */
+static void fill_life(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
+		      struct trace_thread *ret)
+{
+	const struct who_answer *a = ret->who;
+	const struct who_space_line *l;
+	struct trace_span s;
+
+	if (!(a->has & WHO_A_THREAD))
+		return;
+	ret->life = a->serial;
+	l = a->space < p->history.spaces.nr ? &p->history.spaces.data[a->space] : NULL;
+	if (!l || !l->execs.nr)
+		return;
+	s = trace_span_of(p, unit, key->ticks, key->bound);
+	ret->life = hash_two(a->serial, execs_at(l, trace_span_time(&s)));
+	ret->may_be_exec = !s.is_ticks && execs_at(l, s.from) != execs_at(l, s.to);
 }
 
 /** As it is printed: also where the rule does not vouch for the name. */
@@ -53,13 +80,15 @@ static void thread(struct trace_input *t, size_t unit, const struct code_key *ke
 	const struct perf_trace *p = (const struct perf_trace *)t;
 	const struct who_answer *a = trace_ran_ask(p, (uint32_t)unit, key);
 
-	*ret = (struct trace_thread){AUX_NONE, AUX_NONE, NULL, a};
+	*ret = (struct trace_thread){.pid = AUX_NONE, .tid = AUX_NONE, .who = a};
 	if (a->kind == WHO_IDLE)
-		*ret = (struct trace_thread){0, 0, "swapper", a};
+		*ret = (struct trace_thread){.comm = "swapper", .who = a};
 	else if (a->kind == WHO_TASK && trace_ran_is_op(&p->ran, (uint32_t)unit))
 		fill_op(a, ret);
 	else if (a->kind == WHO_TASK)
 		fill_thread(p, (uint32_t)unit, key, ret);
+	if (a->kind == WHO_TASK)
+		fill_life(p, (uint32_t)unit, key, ret);
 }
 
 static bool time_of(struct trace_input *t, size_t unit, struct clew_ticks ticks,

@@ -127,7 +127,7 @@ static void no_thread(struct trace_input *t, size_t unit, const struct code_key 
 		      struct trace_thread *ret)
 {
 	(void)t, (void)unit, (void)key;
-	*ret = (struct trace_thread){UINT32_MAX, UINT32_MAX, NULL};
+	*ret = (struct trace_thread){.pid = UINT32_MAX, .tid = UINT32_MAX};
 }
 
 static bool no_time(struct trace_input *t, size_t unit, struct clew_ticks ticks,
