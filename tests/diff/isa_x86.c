@@ -182,7 +182,9 @@ static struct insn want_of(const struct line *l)
 	const char *n = l->name, *o = l->operands;
 	struct insn ret = {.kind = INSN_PLAIN};
 
-	if (is_sized(n, "jmp") || !strcmp(n, "jmpabs"))
+	if (!strcmp(n, "jmpabs")) /* its target is in the trace */
+		return (struct insn){.kind = INSN_INDIRECT};
+	if (is_sized(n, "jmp"))
 		return want_near(0, *o == '$' ? o + 1 : o);
 	if (is_sized(n, "call"))
 		return want_near(INSN_LINK, o);

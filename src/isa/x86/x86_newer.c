@@ -161,14 +161,14 @@ static bool is_undefined(bool is_map1, uint8_t opcode)
 	       is_prefix(&none, opcode);
 }
 
+/** Its target may be patched while it runs, so the trace has it: no direct branch. */
 static enum clew_err jmpabs(const struct cursor *c, struct insn *ret)
 {
 	if (c->at)
 		return CLEW_BAD_PACKET; /* it takes no prefix */
 	if (c->bytes < 11)
 		return CLEW_TRUNCATED;
-	*ret = (struct insn){.kind = INSN_BRANCH, .bytes = 11};
-	ret->target = load_le32(c->code + 3) | (uint64_t)load_le32(c->code + 7) << 32;
+	*ret = (struct insn){.kind = INSN_INDIRECT, .bytes = 11};
 	return CLEW_OK;
 }
 
