@@ -4,13 +4,17 @@
 
 #include "flow/flow.h"
 
-/** No code runs longer than this without a waypoint: zero-filled pages would. */
-enum { FLOW_MAX_BLOCK_INSNS = UINT16_MAX };
+enum {
+	FLOW_MAX_BLOCK_INSNS = UINT16_MAX,
+	FLOW_MAX_LONG = 16, /* blocks of so many without a waypoint, in a row */
+	/** No code runs longer than this without a waypoint: zero-filled pages would. */
+	FLOW_MAX_RUN_INSNS = FLOW_MAX_LONG * FLOW_MAX_BLOCK_INSNS,
+};
 
 /** Where a block ends without a waypoint, why; enum insn flags end below. */
 enum {
 	FLOW_BLOCK_NO_CODE = 1 << 6, /* nothing readable at start + bytes */
-	FLOW_BLOCK_ENDLESS = 1 << 7, /* FLOW_MAX_BLOCK_INSNS without a waypoint */
+	FLOW_BLOCK_LONG = 1 << 7,    /* FLOW_MAX_BLOCK_INSNS without a waypoint: it continues */
 	/* And of any block: it begins with CODE_SWITCHES. */
 	FLOW_BLOCK_SWITCHES = 1 << 5,
 };
@@ -37,7 +41,7 @@ struct flow_insns {
 	/** @p ret has start, space and isa: all the rest. Where there is no waypoint, kind is
 	 * INSN_PLAIN and flags has one of FLOW_BLOCK_. */
 	void (*build)(struct flow_code *c, struct flow_block *ret);
-	/** Instructions that begin in @p s, at most FLOW_MAX_BLOCK_INSNS, as far as
+	/** Instructions that begin in @p s, at most FLOW_MAX_RUN_INSNS, as far as
 	 * code is readable. *ret_readable: the address after the last of them. */
 	uint32_t (*count)(struct flow_code *c, const struct flow_span *s, uint64_t *ret_readable);
 	struct flow_insn_bytes (*bytes)(enum isa isa);

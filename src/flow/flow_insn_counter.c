@@ -88,7 +88,7 @@ static uint32_t walk(struct flow_insn_counter *r, const struct code *c, uint64_t
 	uint64_t at = from, next;
 	uint32_t nr = 0;
 
-	while (at < to && nr < FLOW_MAX_BLOCK_INSNS) {
+	while (at < to && nr < FLOW_MAX_RUN_INSNS) {
 		uint64_t end = at | (PAGE - 1);
 		uint32_t n;
 
@@ -97,8 +97,8 @@ static uint32_t walk(struct flow_insn_counter *r, const struct code *c, uint64_t
 			n = through_page(r, c, at, end, &next);
 		else
 			n = count(c, at, end, &next);
-		if (nr + n > FLOW_MAX_BLOCK_INSNS) {
-			n = FLOW_MAX_BLOCK_INSNS - nr;
+		if (nr + n > FLOW_MAX_RUN_INSNS) {
+			n = FLOW_MAX_RUN_INSNS - nr;
 			first_of(c, at, end, n, &next);
 		}
 		nr += n;

@@ -112,7 +112,7 @@ bool flow_step_broken(struct flow *f, const struct flow_block *b)
 	uint64_t end = b->start + b->bytes;
 
 	flow_put_range(f, b->start, end, b->nr_insns);
-	if (b->flags & FLOW_BLOCK_ENDLESS)
+	if (b->flags & FLOW_BLOCK_LONG)
 		return bad_image(f, "code without a branch");
 	put_no_code(f, end);
 	return true;
@@ -175,6 +175,28 @@ static bool step_block(struct flow *f, bool is_taken)
 	return !f->err;
 }
 
+bool flow_pass_long(struct flow *f, unsigned int *nr_silent)
+{
+	const struct flow_block *b = &f->blocks.all.data[f->at];
+	uint64_t end = b->start + b->bytes;
+
+	*nr_silent += FLOW_MAX_SILENT / FLOW_MAX_LONG - 1;
+	if (*nr_silent >= FLOW_MAX_SILENT)
+		return bad_image(f, "code without a branch");
+	flow_put_range(f, b->start, end, b->nr_insns);
+	flow_move_to(f, end, f->isa);
+	return true;
+}
+
+static bool pass_block(struct flow *f, unsigned int *nr_silent)
+{
+	if (f->blocks.all.data[f->at].flags & FLOW_BLOCK_LONG)
+		return flow_pass_long(f, nr_silent);
+	if (*nr_silent == FLOW_MAX_SILENT)
+		return bad_image(f, "a loop without a branch that the trace reports");
+	return step_block(f, true);
+}
+
 /** Pass branches without a bit, up to the first block that has another waypoint; or that @p end is
  * in, if not NULL. */
 static bool pass_silent(struct flow *f, const uint64_t *end)
@@ -182,13 +204,12 @@ static bool pass_silent(struct flow *f, const uint64_t *end)
 	for (unsigned int nr = 0; flow_here(f); nr++) {
 		const struct flow_block *b = &f->blocks.all.data[f->at];
 
-		if (!flow_is_silent(f, b) || (end && *end - b->start < b->bytes))
+		if ((!flow_is_silent(f, b) && !(b->flags & FLOW_BLOCK_LONG)) ||
+		    (end && *end - b->start < b->bytes))
 			return true;
-		if (nr == FLOW_MAX_SILENT)
-			return bad_image(f, "a loop without a branch that the trace reports");
 		if (f->items && f->nr_items >= FLOW_BATCH_ITEMS)
 			flow_deliver(f);
-		if (f->err || !step_block(f, true))
+		if (f->err || !pass_block(f, &nr))
 			return false;
 	}
 	return false;
@@ -201,7 +222,7 @@ bool flow_step_silent(struct flow *f)
 
 bool flow_find_waypoint(struct flow *f)
 {
-	return f->rules.silent_kinds ? pass_silent(f, NULL) : flow_here(f);
+	return pass_silent(f, NULL);
 }
 
 bool flow_step(struct flow *f, bool is_taken)
@@ -326,7 +347,7 @@ void flow_run_to(struct flow *f, uint64_t end)
 	span = (struct flow_span){f->pc, end, f->space, f->isa};
 	nr = flow_insn_counter_count(&f->insn_counter, &f->code, &span, &readable);
 	flow_put_range(f, f->pc, readable, nr);
-	if (nr >= FLOW_MAX_BLOCK_INSNS)
+	if (nr >= FLOW_MAX_RUN_INSNS)
 		f->front->lose(f, FLOW_NO_SYNC_BAD_IMAGE,
 			       "an exception far from where execution was");
 	else if (readable < end)

@@ -35,7 +35,8 @@ void flow_run_to(struct flow *f, uint64_t end);
 /** What path @p p does from block f->at on, once. Of one that is cut see its flow_path_more. */
 void flow_run_path(struct flow *f, const struct flow_path *p);
 
-/** Branches in a row that are not reported; real ones: few. */
+/** Branches in a row that are not reported; real ones: few. Of a block that is FLOW_BLOCK_LONG
+ * FLOW_MAX_LONG. */
 enum { FLOW_MAX_SILENT = 4096 };
 
 /* What these are made of. */
@@ -48,7 +49,10 @@ bool flow_here(struct flow *f);
 void flow_take(struct flow *f, uint32_t at);
 /** After block f->at; its waypoint was not taken. */
 bool flow_fall_through(struct flow *f);
-/** All of a block that ends without a waypoint. */
+/** Block f->at, which is FLOW_BLOCK_LONG, ran, and what comes after it runs. *nr_silent: branches
+ * that were not reported, in a row, and this one's share but one. */
+bool flow_pass_long(struct flow *f, unsigned int *nr_silent);
+/** All of a block that ends without a waypoint, where it may not. */
 bool flow_step_broken(struct flow *f, const struct flow_block *b);
 /** FLOW_EV_RANGE */
 void flow_put_range(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insns);

@@ -197,16 +197,16 @@ void ipt_enc_abort(struct ipt_encoder *e, uint64_t from, uint64_t to)
 	add_mark(e, FLOW_EV_EXCEPTION, from);
 }
 
-/** Nothing of it counts. */
+/** It does not count; the mode does, which may have changed since tracing ended. */
 static void put_early_fup(struct ipt_encoder *e, uint64_t ip)
 {
 	uint8_t bits = e->context.bits;
 
-	e->context.bits = bits == 64 ? 32 : 64;
+	if (below(e, 2))
+		e->context.bits = bits == 64 ? 32 : 64;
 	put_mode(e);
 	ipt_enc_put_address(e, IPT_FUP, ip + 1 + below(e, 100), true);
 	e->context.bits = bits;
-	e->sent_bits = 0;
 }
 
 static void put_psb_plus(struct ipt_encoder *e, uint64_t ip, bool is_cut)

@@ -51,8 +51,8 @@ static void build(struct flow_code *c, struct flow_block *ret)
 		break;
 	}
 	if (ret->kind == INSN_PLAIN)
-		ret->flags = ret->nr_insns < FLOW_MAX_BLOCK_INSNS ? FLOW_BLOCK_NO_CODE
-								  : FLOW_BLOCK_ENDLESS;
+		ret->flags =
+			ret->nr_insns < FLOW_MAX_BLOCK_INSNS ? FLOW_BLOCK_NO_CODE : FLOW_BLOCK_LONG;
 	ret->bytes = (uint32_t)(at - ret->start);
 }
 
@@ -62,7 +62,7 @@ static uint32_t count(struct flow_code *c, const struct flow_span *s, uint64_t *
 	uint32_t nr = 0;
 	struct insn i;
 
-	for (; at < s->to && nr < FLOW_MAX_BLOCK_INSNS && x86_insn_at(c, s->space, at, &i); nr++)
+	for (; at < s->to && nr < FLOW_MAX_RUN_INSNS && x86_insn_at(c, s->space, at, &i); nr++)
 		at += i.bytes;
 	*ret_readable = at;
 	return nr;

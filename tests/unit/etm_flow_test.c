@@ -3,13 +3,14 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "flow/flow_code.h"
 #include "tap.h"
 
 /*
  * Streams that no trace unit makes, and that ask for much: what they may cost. Where one took
  * minutes the test's time is up.
  */
-enum { BASE = 0x100000, NR_WORDS = 128 << 10, B_SELF = 0x14000000, B_EQ_NEXT = 0x54000020 };
+enum { BASE = 0x100000, NR_WORDS = 1100 << 10, B_SELF = 0x14000000, B_EQ_NEXT = 0x54000020 };
 enum { NOP = 0xd503201f, BR = 0xd61f0000, T32_NOPS = 0xbf00bf00 };
 
 struct fake {
@@ -139,13 +140,33 @@ static void test_far_exceptions(bool is_t32)
 static void test_exception_too_far(void)
 {
 	begin(NOP, 0, false, false);
-	put_address(BASE + 4 * 65535, false);
+	put_address(BASE + 4 * FLOW_MAX_RUN_INSNS, false);
 	put_address(BASE, false);
 	PUT(0x06, 0x1d, 0x91);
-	CHECK_EQ(decode(), 65535, "an exception too far ahead: only 65535 instructions ran");
+	CHECK_EQ(decode(), FLOW_MAX_RUN_INSNS,
+		 "an exception too far ahead: only so many instructions ran");
 	CHECK_EQ(f.nr_events[FLOW_EV_EXCEPTION], 0, "an exception too far ahead is not reported");
 	CHECK_EQ(f.nr_events[FLOW_EV_NO_SYNC], 2,
 		 "an exception too far ahead loses synchronization");
+}
+
+/** Generated code has such runs. */
+static void test_long_run(void)
+{
+	begin(NOP, 0, false, false);
+	put_address(BASE + 4 * 100000, false);
+	put_address(BASE, false);
+	PUT(0x06, 0x1d, 0x91);
+	CHECK_EQ(decode(), 100000, "an exception 100000 instructions ahead: all of them ran");
+	CHECK_EQ(f.nr_events[FLOW_EV_EXCEPTION], 1, "and it is reported");
+
+	begin(NOP, 0, false, false);
+	f.code[4 * 100000] = f.code[4 * 100000 + 1] = f.code[4 * 100000 + 2] = 0;
+	f.code[4 * 100000 + 3] = B_SELF >> 24;
+	put_address(BASE, false);
+	PUT(0xf7, 0xf7);
+	CHECK_EQ(decode(), 100002, "a branch after 100000 instructions, and once more");
+	CHECK_EQ(f.nr_events[FLOW_EV_NO_SYNC], 1, "keeps synchronization");
 }
 
 static void test_exception_in_the_last_word(void)
@@ -303,6 +324,7 @@ int main(void)
 	test_far_exceptions(false);
 	test_far_exceptions(true);
 	test_exception_too_far();
+	test_long_run();
 	test_exception_in_the_last_word();
 	test_exception_cut_by_sync();
 	test_far_sources(4000);

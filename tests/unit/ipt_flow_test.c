@@ -297,6 +297,16 @@ static void early_fup(void)
 	check("cr3 7000 on 1000 3 ", "a FUP of a PSB+ before TIP.PGE does not count, its PIP does");
 
 	buf_clear(&trace);
+	last_ip = 0;
+	put_kind(IPT_PSB);
+	put_mode(32);
+	put_ip(IPT_FUP, START + 300);
+	put_kind(IPT_PSBEND);
+	put_ip(IPT_TIP_PGE, START);
+	put_branches(3);
+	check("32 bits on 1000 3 ", "the mode of a PSB+ holds at TIP.PGE, whatever its FUP is");
+
+	buf_clear(&trace);
 	put_psb(START + 300, 0);
 	check("", "nothing says that a FUP of a PSB+ counts, where the trace ends");
 }

@@ -127,7 +127,7 @@ static void build_any(struct flow_code *c, struct flow_block *ret)
 		break;
 	}
 	if (ret->kind == INSN_PLAIN && !ret->flags)
-		ret->flags = FLOW_BLOCK_ENDLESS;
+		ret->flags = FLOW_BLOCK_LONG;
 	ret->bytes = (uint32_t)(at - ret->start);
 }
 
@@ -171,10 +171,10 @@ static uint32_t count(struct flow_code *c, const struct flow_span *s, uint64_t *
 	uint64_t at = s->from;
 	uint32_t nr = 0, word;
 
-	while (at < to && nr < FLOW_MAX_BLOCK_INSNS) {
+	while (at < to && nr < FLOW_MAX_RUN_INSNS) {
 		const uint8_t *code = NULL;
 		size_t left = flow_code_at(c, space, at, &code), bytes;
-		uint32_t n = count_in(isa, code, left, to - at, FLOW_MAX_BLOCK_INSNS - nr, &bytes);
+		uint32_t n = count_in(isa, code, left, to - at, FLOW_MAX_RUN_INSNS - nr, &bytes);
 
 		if (!n) { /* none, or one in two regions */
 			bytes = insn_at(c, space, isa, at, &word);

@@ -35,11 +35,11 @@ static bool may_take_path(const struct ipt_flow *f)
 	const struct flow *flow = &f->flow;
 
 	return !ipt_has_points(f) && !f->opts.flow.has_cycles && f->sync == IPT_RUNNING &&
-	       f->power == IPT_ON && !f->has_event && !f->is_abort && !f->nr_notes && !f->has_cfe &&
-	       !f->nr_waiting && !f->held.is_set && !f->next.has_mode && !f->next.has_pip &&
-	       !f->next.has_vmcs && f->packets.is_synced && !f->packets.nr_held &&
-	       !f->packets.item_bytes && !f->packets.nr_psbs && !f->packets.nr_skipped &&
-	       !f->packets.is_after_overflow && !flow->needs_context &&
+	       f->power == IPT_ON && !f->has_event && !f->is_abort && !f->nr_notes &&
+	       !f->nr_idles && !f->has_cfe && !f->nr_waiting && !f->held.is_set &&
+	       !f->next.has_mode && !f->next.has_pip && !f->next.has_vmcs && f->packets.is_synced &&
+	       !f->packets.nr_held && !f->packets.item_bytes && !f->packets.nr_psbs &&
+	       !f->packets.nr_skipped && !f->packets.is_after_overflow && !flow->needs_context &&
 	       (!flow->needs_address || flow_may_pop(flow));
 }
 

@@ -9,7 +9,7 @@ enum { STACK_DEPTH = 64 };
 /** What waits for other packets. */
 void ipt_drop_open(struct ipt_flow *f)
 {
-	f->nr_waiting = f->nr_notes = f->nr_evds = f->nr_later = 0;
+	f->nr_waiting = f->nr_notes = f->nr_idles = f->nr_evds = f->nr_later = 0;
 	f->has_cfe = f->is_mode_last = false;
 	f->next = (struct ipt_context){0};
 	f->held = (struct ipt_place){0};
@@ -39,14 +39,9 @@ static void lose(struct flow *flow, enum flow_no_sync reason, const char *what)
 /** Those that say nothing of where execution is. */
 static bool is_transparent(enum ipt_kind kind)
 {
+	if (ipt_is_time(kind))
+		return true;
 	switch ((unsigned int)kind) {
-	case IPT_PAD:
-	case IPT_MNT:
-	case IPT_TSC:
-	case IPT_TMA:
-	case IPT_MTC:
-	case IPT_CYC:
-	case IPT_CBR:
 	case IPT_MODE_EXEC:
 	case IPT_MODE_TSX:
 	case IPT_PIP:
@@ -97,6 +92,8 @@ static bool take_running(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	bool is_well;
 
+	if (!ipt_settle_idles(f, (enum ipt_kind)k->kind))
+		return false;
 	switch (k->kind) {
 	case IPT_TNT:
 		if (f->power == IPT_OFF)
@@ -134,26 +131,41 @@ static bool waits(const struct ipt_flow *f, enum ipt_kind kind)
 {
 	if (!f->held.is_set || f->sync != IPT_RUNNING || f->nr_later == IPT_MAX_LATER)
 		return false;
-	return kind == IPT_MODE_EXEC || kind == IPT_MODE_TSX || kind == IPT_PIP ||
-	       kind == IPT_VMCS || kind == IPT_EXSTOP || kind == IPT_CFE ||
-	       (f->nr_later && is_transparent(kind));
+	return is_transparent(kind) && kind > IPT_NOT_SYNCED &&
+	       (f->nr_later || !ipt_is_time(kind) || kind == IPT_CBR);
 }
 
-/** @p kind decides: with what waited for that. @return false: they, or the place, cannot be. */
-static bool decide(struct ipt_flow *f, enum ipt_kind kind)
+/** Was MODE.Exec the last packet but those of time? */
+static void keep_last(struct ipt_flow *f, enum ipt_kind kind)
+{
+	f->is_mode_last = kind == IPT_MODE_EXEC || (f->is_mode_last && ipt_is_time(kind));
+}
+
+/** What waited for the place that is held. */
+static bool take_later(struct ipt_flow *f)
 {
 	uint64_t offset = f->flow.offset;
 	unsigned int nr = f->nr_later;
-	bool is_ok = ipt_settle(f, kind);
+	bool is_ok = true;
 
 	f->nr_later = 0;
 	for (unsigned int i = 0; i < nr && is_ok && f->detail != FLOW_SYNCS; i++) {
 		f->flow.offset = f->later[i].offset;
 		take_time(f, &f->later[i]);
 		is_ok = take_running(f, &f->later[i]);
+		keep_last(f, (enum ipt_kind)f->later[i].kind);
 	}
 	f->flow.offset = offset;
 	return is_ok;
+}
+
+/** @p kind decides. @return false: the place, or what waited for it, cannot be. */
+static bool decide(struct ipt_flow *f, enum ipt_kind kind)
+{
+	bool is_ok = ipt_settle(f, kind);
+
+	f->nr_later = is_ok ? f->nr_later : 0;
+	return take_later(f) && is_ok;
 }
 
 static bool is_decided(struct ipt_flow *f, enum ipt_kind kind)
@@ -184,7 +196,7 @@ static void take_packet(struct ipt_flow *f, const struct ipt_packet *k)
 		ipt_begin_psb(f);
 	else if (f->sync == IPT_RUNNING && !ipt_skips_to_psb(f, kind))
 		take_running(f, k);
-	f->is_mode_last = kind == IPT_MODE_EXEC;
+	keep_last(f, kind);
 }
 
 static void feed(struct flow *flow, struct bytes in)
@@ -217,6 +229,8 @@ static void end_input(struct flow *flow)
 		flow->offset = k.offset;
 		take_packet(f, &k);
 	}
+	take_later(f);
+	ipt_put_waiting(f);
 	if (f->sync == IPT_RUNNING)
 		flow_pop(flow);
 	ipt_put_psb(f);

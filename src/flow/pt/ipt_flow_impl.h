@@ -9,6 +9,7 @@
 enum {
 	IPT_MAX_WAITING = 8, /* TNT packets that wait for an address; real ones: 1 */
 	IPT_MAX_NOTES = 8,   /* packets that wait for their FUP */
+	IPT_MAX_IDLES = 2,   /* that wait for an EXSTOP */
 	IPT_MAX_EVDS = 64,   /* EVD packets that wait for their CFE; real ones: 3 */
 	IPT_MAX_LATER = 16,  /* packets after a place that the next one decides on */
 };
@@ -89,6 +90,8 @@ struct ipt_flow {
 
 	struct flow_event notes[IPT_MAX_NOTES]; /* for the next FUP */
 	unsigned int nr_notes;
+	struct flow_event idles[IPT_MAX_IDLES]; /* MWAIT, PWRE: for the EXSTOP that follows */
+	unsigned int nr_idles;
 	struct ipt_evd evds[IPT_MAX_EVDS]; /* for the next CFE */
 	unsigned int nr_evds;
 	struct flow_event cfe; /* of the event that the next FUP opens */
@@ -131,6 +134,13 @@ static inline enum ipt_mode ipt_mode_of(const struct ipt_flow *f)
 	return bits == 16 ? IPT_IN_16 : bits == 32 ? IPT_IN_32 : IPT_IN_64;
 }
 
+/** Those of time, and padding: nothing waits for them. */
+static inline bool ipt_is_time(enum ipt_kind kind)
+{
+	return kind == IPT_PAD || kind == IPT_MNT || kind == IPT_CBR ||
+	       (kind >= IPT_TSC && kind <= IPT_CYC);
+}
+
 /** What waits for other packets. */
 void ipt_drop_open(struct ipt_flow *f);
 /** Threads change, and code, too. */
@@ -140,6 +150,10 @@ void ipt_put_time(struct ipt_flow *f);
 
 /** @p k, if it is of those, is taken. *ret as the functions below. @return false: it is not. */
 bool ipt_take_note(struct ipt_flow *f, const struct ipt_packet *k, bool *ret);
+/** What waits for an EXSTOP, as @p kind comes next: if that is none, it is here. */
+bool ipt_settle_idles(struct ipt_flow *f, enum ipt_kind kind);
+/** What waits for other packets, which do not come: where that was is unknown. */
+void ipt_put_waiting(struct ipt_flow *f);
 /** What waits for a FUP ran to, or at, @p ip. */
 bool ipt_put_notes(struct ipt_flow *f, uint64_t ip);
 /** An event is complete: with what CFE says of it. */
@@ -233,6 +247,8 @@ void ipt_correct_target(struct ipt_flow *f, uint64_t ip);
 bool ipt_is_at_vm_entry(struct ipt_flow *f);
 /** Execution continues at @p ip, in the next context. */
 void ipt_go_to(struct ipt_flow *f, uint64_t ip);
+/** Has @p c something that the context has not? */
+bool ipt_differs(const struct ipt_flow *f, const struct ipt_context *c);
 /** What the next context has that differs. */
 void ipt_change_context(struct ipt_flow *f, const struct ipt_context *c);
 

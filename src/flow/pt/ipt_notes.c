@@ -108,12 +108,48 @@ static bool take_transaction(struct ipt_flow *f, const struct ipt_packet *k)
 	return k->tsx.is_abort || add_note(f, &e);
 }
 
-/** It comes with the FUP of the EXSTOP that follows. */
+static bool put_idles(struct ipt_flow *f)
+{
+	bool is_ok = true;
+
+	for (unsigned int i = 0; i < f->nr_idles && is_ok; i++)
+		is_ok = put_here(f, &f->idles[i]);
+	f->nr_idles = 0;
+	return is_ok;
+}
+
+bool ipt_settle_idles(struct ipt_flow *f, enum ipt_kind kind)
+{
+	if (!f->nr_idles || ipt_is_time(kind) || kind == IPT_PWRE || kind == IPT_EXSTOP)
+		return true;
+	return put_idles(f);
+}
+
+/** Its place is that of the EXSTOP that follows. */
+static bool add_idle(struct ipt_flow *f, const struct flow_event *e)
+{
+	if (f->nr_idles == IPT_MAX_IDLES && !put_idles(f))
+		return false;
+	f->idles[f->nr_idles++] = *e;
+	return true;
+}
+
 static bool take_mwait(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	const struct flow_event e = note_of(FLOW_NOTE_MWAIT, k->mwait.hints, k->mwait.extensions);
 
-	return add_note(f, &e);
+	return f->power == IPT_ON ? add_idle(f, &e) : put_here(f, &e);
+}
+
+static bool take_exstop(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	for (unsigned int i = 0; i < f->nr_idles && k->has_fup; i++)
+		if (!add_note(f, &f->idles[i]))
+			return false;
+	if (!k->has_fup && !put_idles(f))
+		return false;
+	f->nr_idles = 0;
+	return take_with_fup(f, k, note_of(FLOW_NOTE_EXSTOP, 0, 0));
 }
 
 /** That of an MWAIT has its place. */
@@ -125,10 +161,7 @@ static bool take_pwre(struct ipt_flow *f, const struct ipt_packet *k)
 				(uint64_t)k->pwre.is_hw << 15,
 			0);
 
-	if (f->nr_notes && f->notes[f->nr_notes - 1].kind == FLOW_EV_NOTE &&
-	    f->notes[f->nr_notes - 1].number == FLOW_NOTE_MWAIT)
-		return add_note(f, &e);
-	return put_here(f, &e);
+	return f->nr_idles ? add_idle(f, &e) : put_here(f, &e);
 }
 
 static bool take_pwrx(struct ipt_flow *f, const struct ipt_packet *k)
@@ -185,6 +218,21 @@ void ipt_put_cfe(struct ipt_flow *f, uint64_t ip)
 	f->cfe.has_count = ip != FLOW_NO_ADDRESS;
 	put_evds(f, ip);
 	put_note(f, &f->cfe, ip);
+}
+
+void ipt_put_waiting(struct ipt_flow *f)
+{
+	put_idles(f);
+	for (unsigned int i = 0; i < f->nr_notes; i++) {
+		struct flow_event *e = &f->notes[i];
+
+		e->has_count = false;
+		if (e->kind == FLOW_EV_NOTE)
+			put_note(f, e, FLOW_NO_ADDRESS);
+	}
+	f->nr_notes = 0;
+	ipt_put_cfe(f, FLOW_NO_ADDRESS);
+	put_evds(f, FLOW_NO_ADDRESS);
 }
 
 void ipt_put_psb(struct ipt_flow *f)
@@ -253,7 +301,7 @@ bool ipt_take_note(struct ipt_flow *f, const struct ipt_packet *k, bool *ret)
 		*ret = take_pwre(f, k);
 		return true;
 	case IPT_EXSTOP:
-		*ret = take_with_fup(f, k, note_of(FLOW_NOTE_EXSTOP, 0, 0));
+		*ret = take_exstop(f, k);
 		return true;
 	case IPT_PWRX:
 		*ret = take_pwrx(f, k);

@@ -80,10 +80,11 @@ static bool is_at_place(const struct ipt_flow *f)
 	       (!f->flow.needs_address || flow_may_pop(&f->flow));
 }
 
-/** The next PSB+ replaces what TIP.PGE would have brought of the context. */
+/** TIP.PGE, which would bring it, brings nothing of the context that a part would not have. */
 static bool is_off(const struct ipt_flow *f)
 {
-	return f->power == IPT_OFF && !f->was_overflow && !f->is_in_transaction;
+	return f->power == IPT_OFF && !f->was_overflow && !f->is_in_transaction &&
+	       !ipt_differs(f, &f->next);
 }
 
 bool ipt_is_between(const struct flow *flow, uint64_t *ret)
@@ -93,9 +94,9 @@ bool ipt_is_between(const struct flow *flow, uint64_t *ret)
 
 	*ret = k->offset;
 	return f->sync == IPT_RUNNING && (is_at_place(f) || is_off(f)) && !f->has_event &&
-	       !f->is_abort && !f->nr_notes && !f->nr_evds && !f->has_cfe && !f->has_psb &&
-	       !f->nr_waiting && !f->held.is_set && !f->was_in_transaction && k->is_synced &&
-	       !k->nr_held && !k->nr_skipped && !k->nr_psbs;
+	       !f->is_abort && !f->nr_notes && !f->nr_idles && !f->nr_evds && !f->has_cfe &&
+	       !f->has_psb && !f->nr_waiting && !f->held.is_set && !f->was_in_transaction &&
+	       k->is_synced && !k->nr_held && !k->nr_skipped && !k->nr_psbs;
 }
 
 bool ipt_save(void *state, const struct flow *flow)

@@ -14,7 +14,7 @@
 #define IPT_STATE_FIELDS(X) \
 	X(packets) X(clock) X(has_new_time) X(sync) X(power) X(was_overflow) X(lost_bits) X(is_in_transaction) \
 	X(was_in_transaction) X(waiting) X(nr_waiting) X(next) X(held) X(later) X(nr_later) X(has_event) \
-	X(is_abort) X(event_ip) X(notes) X(nr_notes) X(evds) X(nr_evds) X(cfe) X(has_cfe) X(is_mode_last) X(pebs_block) X(has_psb) X(has_cbr) \
+	X(is_abort) X(event_ip) X(notes) X(nr_notes) X(idles) X(nr_idles) X(evds) X(nr_evds) X(cfe) X(has_cfe) X(is_mode_last) X(pebs_block) X(has_psb) X(has_cbr) \
 	X(psb_offset) X(psb_ip) X(cbr) X(is_if) X(has_if)
 /* clang-format on */
 

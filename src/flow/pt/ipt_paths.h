@@ -30,7 +30,7 @@ static inline void ipt_took(struct ipt_flow *f, struct bytes *in, size_t nr)
 {
 	in->pos += nr;
 	f->packets.offset += nr;
-	f->clock.is_after_cyc = f->is_mode_last = false;
+	f->clock.is_after_cyc = false;
 }
 
 /** At @p pos, of which IPT_SCAN_BYTES can be read. The letters of a long TNT are in @p ret

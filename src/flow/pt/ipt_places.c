@@ -41,6 +41,16 @@ void ipt_begin_at(struct ipt_flow *f, uint64_t ip)
 	ipt_put_point(f, ip, FLOW_POINT_HERE);
 }
 
+/** What waits for other packets, but for the context: its packets come with the branch that led
+ * away, and are not sent again where tracing begins. */
+static void drop_events(struct ipt_flow *f)
+{
+	const struct ipt_context next = f->next;
+
+	ipt_drop_open(f);
+	f->next = next;
+}
+
 /** Is it known that execution came to where the event is? */
 static bool is_placed(const struct ipt_flow *f)
 {
@@ -59,11 +69,12 @@ void ipt_end_tracing(struct ipt_flow *f, enum flow_cause cause, uint64_t to)
 
 	flow_put_dropped(&f->flow);
 	ipt_put_cfe(f, cause == FLOW_CAUSE_ASYNC ? f->event_ip : FLOW_NO_ADDRESS);
+	ipt_put_waiting(f);
 	if (cause == FLOW_CAUSE_ASYNC)
 		ipt_put_end_point(f, has_address);
 	ipt_put_cycles(f, true);
 	f->power = IPT_OFF;
-	ipt_drop_open(f);
+	drop_events(f);
 	f->flow.stack_nr = 0;
 	flow_put_event(&f->flow, &e);
 	flow_lose_place(&f->flow);
@@ -105,6 +116,13 @@ static bool correct_abort(struct ipt_flow *f, uint64_t ip)
 	return true;
 }
 
+/** MODE.Exec right before a FUP: only EFLAGS.IF changed. */
+static bool is_of_interrupts(const struct ipt_flow *f)
+{
+	return f->is_mode_last && f->next.has_mode &&
+	       (f->config->has_event_trace || f->next.bits == f->flow.context.x86.bits);
+}
+
 bool ipt_take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	if (f->nr_waiting)
@@ -126,7 +144,7 @@ bool ipt_take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 		return ipt_bad_trace(f, "an event, and another one before it ended");
 	if (k->ip_form == IPT_IP_NONE)
 		return ipt_bad_trace(f, "an event without its address");
-	if (f->is_mode_last && f->config->has_event_trace) { /* of interrupts alone */
+	if (is_of_interrupts(f)) {
 		f->next.has_mode = false;
 		if (!ipt_run_to(f, k->ip))
 			return false;
@@ -141,10 +159,20 @@ bool ipt_take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 								: ipt_run_to(f, k->ip);
 }
 
-static void put_exception(struct ipt_flow *f)
+/** If the event that is open is one. */
+static void put_abort(struct ipt_flow *f)
 {
 	const struct flow_event aborted = {.kind = FLOW_EV_TRANSACTION,
 					   .number = FLOW_TRANS_FAILED};
+
+	if (!f->is_abort)
+		return;
+	flow_put_event(&f->flow, &aborted);
+	f->is_abort = f->is_in_transaction = f->was_in_transaction = false;
+}
+
+static void put_exception(struct ipt_flow *f)
+{
 	const struct flow_event e = {.kind = FLOW_EV_EXCEPTION,
 				     .cause = FLOW_CAUSE_ASYNC,
 				     .has_end = is_placed(f),
@@ -152,11 +180,8 @@ static void put_exception(struct ipt_flow *f)
 
 	ipt_put_cfe(f, f->event_ip);
 	ipt_put_event_point(f);
-	if (f->is_abort)
-		flow_put_event(&f->flow, &aborted);
-	f->is_in_transaction &= !f->is_abort;
-	f->was_in_transaction &= !f->is_abort;
-	f->has_event = f->is_abort = false;
+	put_abort(f);
+	f->has_event = false;
 	f->flow.totals.nr_exceptions++;
 	flow_put_event(&f->flow, &e);
 	flow_lose_place(&f->flow);
@@ -206,12 +231,13 @@ bool ipt_take_pgd(struct ipt_flow *f, const struct ipt_packet *k)
 
 	if (f->power != IPT_ON) { /* after an overflow: APL11 */
 		f->power = IPT_OFF;
-		ipt_drop_open(f);
+		drop_events(f);
 		return true;
 	}
 	if (f->has_event && f->config->errata & IPT_SKD022 && ipt_is_at_vm_entry(f))
 		f->has_event = false; /* it ran, and has a FUP too many */
 	if (f->has_event) {
+		put_abort(f);
 		ipt_end_tracing(f, FLOW_CAUSE_ASYNC, to);
 		return true;
 	}
@@ -243,8 +269,9 @@ bool ipt_take_overflow(struct ipt_flow *f)
 
 	if (f->sync == IPT_RUNNING && !flow_pop(flow))
 		return false;
+	ipt_put_waiting(f);
 	flow->first = flow->first ? flow->first : FLOW_FIRST_LOSS;
-	ipt_drop_open(f);
+	drop_events(f);
 	f->power = f->config->has_no_branches ? IPT_ON : IPT_UNKNOWN;
 	f->was_overflow = true;
 	f->lost_bits = false;

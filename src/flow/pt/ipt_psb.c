@@ -12,6 +12,26 @@ static void put_status_if(struct ipt_flow *f, const struct ipt_place *place)
 		ipt_put_if(f, place->context.is_if, FLOW_IF_STATUS, FLOW_NO_ADDRESS);
 }
 
+/** What @p c has replaces what @p to has. A mode holds until the next one: the processor sends it
+ * only if it changed, or once after a PSB. */
+static void add_context(struct ipt_context *to, const struct ipt_context *c)
+{
+	if (c->has_mode) {
+		to->has_mode = true;
+		to->bits = c->bits;
+		to->is_if = c->is_if;
+	}
+	if (c->has_pip) {
+		to->has_pip = true;
+		to->cr3 = c->cr3;
+		to->is_guest = c->is_guest;
+	}
+	if (c->has_vmcs) {
+		to->has_vmcs = true;
+		to->vmcs = c->vmcs;
+	}
+}
+
 /** At the FUP of a PSB+, as far as execution has come. */
 static void continue_at(struct ipt_flow *f, const struct ipt_place *place)
 {
@@ -34,8 +54,7 @@ bool ipt_settle(struct ipt_flow *f, enum ipt_kind kind)
 			  ? place.ip
 			  : FLOW_NO_ADDRESS;
 	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP)) {
-		f->next = place.context; /* execution was not: tracing was off */
-		f->next.has_mode = false;
+		add_context(&f->next, &place.context); /* execution was not: tracing was off */
 		return true;
 	}
 	if (f->power == IPT_ON || f->detail == FLOW_SYNCS) {
@@ -43,7 +62,7 @@ bool ipt_settle(struct ipt_flow *f, enum ipt_kind kind)
 		return true;
 	}
 	put_status_if(f, &place);
-	f->next = place.context;
+	add_context(&f->next, &place.context);
 	ipt_begin_at(f, place.ip);
 	return true;
 }
@@ -56,9 +75,9 @@ bool ipt_begin_psb(struct ipt_flow *f)
 		ipt_bad_trace(f, "a PSB, where an address is due");
 	else if (f->sync == IPT_RUNNING && !flow_pop(&f->flow))
 		f->sync = IPT_WAIT_PSB;
+	ipt_put_waiting(f);
 	f->packets.is_synced = true; /* by this one */
 	f->flow.stack_nr = 0;
-	f->nr_notes = 0;
 	f->sync = IPT_IN_PSB;
 	f->held = (struct ipt_place){0};
 	ipt_put_psb(f);
@@ -92,7 +111,7 @@ static void end_psb(struct ipt_flow *f, enum ipt_kind kind)
 	f->sync = IPT_RUNNING;
 	f->packets.is_synced = true;
 	f->power = IPT_OFF;
-	f->next = f->held.context;
+	add_context(&f->next, &f->held.context);
 }
 
 void ipt_take_mode(struct ipt_context *c, const struct ipt_packet *k)
@@ -126,6 +145,7 @@ static void take_psb_place(struct ipt_flow *f, const struct ipt_packet *k)
 		f->sync = IPT_IN_PSB;
 		f->packets.is_synced = true;
 	}
+	f->flow.stack_nr = 0; /* of calls on the way, too */
 	f->held = place;
 }
 
@@ -162,9 +182,15 @@ bool ipt_take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k)
 	case IPT_MNT:
 	case IPT_INCOMPLETE: /* the trace ends here */
 		return true;
-	default:
+	case IPT_PSB: /* one that was cut */
+	case IPT_OVF:
+	case IPT_BAD:
 		end_psb(f, (enum ipt_kind)k->kind);
 		return false;
+	default:
+		f->sync = IPT_RUNNING;
+		ipt_bad_trace(f, "a packet that cannot stand in a PSB+");
+		return true;
 	}
 }
 

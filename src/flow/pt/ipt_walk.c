@@ -53,11 +53,11 @@ void ipt_change_context(struct ipt_flow *f, const struct ipt_context *c)
 	flow_put_event(&f->flow, &e);
 }
 
-static bool differs(const struct ipt_flow *f, const struct ipt_context *c)
+bool ipt_differs(const struct ipt_flow *f, const struct ipt_context *c)
 {
 	const struct code_x86_context *x = &f->flow.context.x86;
 
-	return f->flow.needs_context || (c->has_half && c->is_kernel != x->is_kernel) ||
+	return (c->has_half && c->is_kernel != x->is_kernel) ||
 	       (c->has_mode && c->bits != x->bits) ||
 	       (c->has_pip && (!x->has_cr3 || c->cr3 != x->cr3 || c->is_guest != x->is_guest)) ||
 	       (c->has_vmcs && (!x->has_vmcs || c->vmcs != x->vmcs));
@@ -69,7 +69,7 @@ void ipt_go_to(struct ipt_flow *f, uint64_t ip)
 		ipt_put_if(f, f->next.is_if, FLOW_IF_BRANCH, FLOW_NO_ADDRESS);
 	f->next.has_half = true;
 	f->next.is_kernel = ip >> 63;
-	if (differs(f, &f->next))
+	if (f->flow.needs_context || ipt_differs(f, &f->next))
 		ipt_change_context(f, &f->next);
 	f->next = (struct ipt_context){0};
 	if (ipt_has_points(f))
@@ -206,7 +206,9 @@ bool ipt_may_reach(struct ipt_flow *f, uint64_t ip)
 		b = &flow->blocks.all.data[at];
 		if (ip == pc || ip - b->start < b->bytes)
 			return true;
-		if (!flow_is_silent(flow, b))
+		if (b->flags & FLOW_BLOCK_LONG)
+			nr += FLOW_MAX_SILENT / FLOW_MAX_LONG - 1;
+		else if (!flow_is_silent(flow, b))
 			return false;
 		pc = b->kind == INSN_BRANCH ? b->target : b->start + b->bytes;
 	}
@@ -226,9 +228,22 @@ bool ipt_is_at_vm_entry(struct ipt_flow *f)
 	return b && b->kind == INSN_FAR && b->detail == X86_VM_ENTRY && b->nr_insns == 1;
 }
 
+/** Block @p b, where execution is, if no packet is due of it. *ret_is_over: one is. */
+static bool run_silent(struct ipt_flow *f, const struct flow_block *b, unsigned int *nr,
+		       bool *ret_is_over)
+{
+	bool is_long = b->flags & FLOW_BLOCK_LONG;
+
+	*ret_is_over = !is_long && !flow_is_silent(&f->flow, b);
+	if (*ret_is_over)
+		return true;
+	return is_long ? flow_pass_long(&f->flow, nr) : flow_step_silent(&f->flow);
+}
+
 bool ipt_run_special(struct ipt_flow *f, uint8_t detail, uint64_t *ret)
 {
 	struct flow *flow = &f->flow;
+	bool is_over = false;
 
 	*ret = FLOW_NO_ADDRESS;
 	if (!flow_pop(flow))
@@ -238,13 +253,13 @@ bool ipt_run_special(struct ipt_flow *f, uint8_t detail, uint64_t *ret)
 
 		if (!b)
 			return false;
-		if (!flow_is_silent(flow, b))
-			break;
 		if (b->kind == INSN_SPECIAL && b->detail == detail)
 			*ret = b->start + b->bytes - b->last_bytes;
 		make_room(flow);
-		if (!flow_step_silent(flow))
+		if (!run_silent(f, b, &nr, &is_over))
 			return false;
+		if (is_over)
+			break;
 		if (*ret != FLOW_NO_ADDRESS)
 			break;
 	}
@@ -316,6 +331,7 @@ static bool leave_by(struct ipt_flow *f, enum leaving how)
 bool ipt_leave(struct ipt_flow *f, uint64_t to)
 {
 	struct flow *flow = &f->flow;
+	bool is_over = false;
 
 	flow->last_edge.kind = FLOW_EDGE_NONE;
 	flow->first = flow->first ? flow->first : FLOW_FIRST_RAN;
@@ -327,7 +343,7 @@ bool ipt_leave(struct ipt_flow *f, uint64_t to)
 
 		if (!b)
 			return false;
-		if (b->kind == INSN_PLAIN)
+		if (b->flags & FLOW_BLOCK_NO_CODE)
 			return flow_step_broken(flow, b);
 		how = leaving_of(f, b, to);
 		make_room(flow);
@@ -335,10 +351,10 @@ bool ipt_leave(struct ipt_flow *f, uint64_t to)
 			return leave_by(f, how);
 		if (nr == FLOW_MAX_SILENT)
 			return ipt_bad_image(f, "a loop that nothing leaves");
-		if (!flow_is_silent(flow, b))
-			return ipt_bad_image(f, "a branch, where tracing ends");
-		if (!flow_step_silent(flow))
+		if (!run_silent(f, b, &nr, &is_over))
 			return false;
+		if (is_over)
+			return ipt_bad_image(f, "a branch, where tracing ends");
 	}
 	return true;
 }

@@ -324,6 +324,8 @@ static void take_trace_off(struct trace_synth *s, const struct flow_event *e)
 	else if (s->has_points && e->is_target)
 		trace_points_end(s, &to);
 	trace_exec_leave(s, e->is_target ? &to : NULL);
+	s->is_in_tx &= !s->has_abort;
+	s->has_abort = false;
 }
 
 static void take_transaction(struct trace_synth *s, const struct flow_event *e)
