@@ -5,6 +5,8 @@
 # include <intel-pt.h>
 # include <stdio.h>
 
+enum { PEER_MOST_INSNS = 1 << 21 }; /* it follows a loop for ever */
+
 static bool wrong(struct ipt_peer *p, const char *what, uint64_t got, uint64_t want)
 {
 	if (!p->why[0])
@@ -46,6 +48,17 @@ static void configure(const struct ipt_peer *p, struct pt_config *c)
 	c->nom_freq = t->max_ratio;
 	c->cpuid_0x15_ebx = t->numerator;
 	c->cpuid_0x15_eax = t->denominator;
+	if (p->family) {
+		c->cpu = (struct pt_cpu){.vendor = pcv_intel,
+					 .family = (uint16_t)p->family,
+					 .model = (uint8_t)p->model};
+		pt_cpu_errata(&c->errata, &c->cpu);
+	}
+	if (p->has_filter) {
+		c->addr_filter.config.ctl.addr0_cfg = 1; /* as IA32_RTIT_CTL has it: trace inside */
+		c->addr_filter.addr0_a = p->filter_from;
+		c->addr_filter.addr0_b = p->filter_to - 1;
+	}
 }
 
 /** @p nr instructions ran from @p ip on, the last one at @p end. */
@@ -108,6 +121,45 @@ static bool agrees_in_insns(struct ipt_peer *p)
 	pt_image_set_callback(image, read_code, p);
 	pt_insn_set_image(d, image);
 	ok = run_insns(p, d);
+	pt_insn_free_decoder(d);
+	pt_image_free(image);
+	return ok;
+}
+
+static bool add_insns(struct pt_insn_decoder *d, struct ipt_addresses *ret)
+{
+	int status = pt_insn_sync_forward(d);
+	struct pt_event event;
+	struct pt_insn insn;
+
+	while (status >= 0 && ret->nr < PEER_MOST_INSNS) {
+		while (status >= 0 && status & pts_event_pending)
+			status = pt_insn_event(d, &event, sizeof(event));
+		if (status >= 0 && status & pts_eos)
+			status = -pte_eos;
+		if (status >= 0)
+			status = pt_insn_next(d, &insn, sizeof(insn));
+		if (status >= 0 && !vec_push(ret, insn.ip))
+			return false;
+		if (status < 0 && status != -pte_eos)
+			status = pt_insn_sync_forward(d);
+	}
+	return true;
+}
+
+bool ipt_peer_insns(struct ipt_peer *p, struct ipt_addresses *ret)
+{
+	struct pt_image *image = pt_image_alloc("code");
+	struct pt_insn_decoder *d;
+	struct pt_config c;
+	bool ok;
+
+	p->space = 0;
+	configure(p, &c);
+	d = pt_insn_alloc_decoder(&c);
+	pt_image_set_callback(image, read_code, p);
+	pt_insn_set_image(d, image);
+	ok = add_insns(d, ret);
 	pt_insn_free_decoder(d);
 	pt_image_free(image);
 	return ok;
@@ -177,6 +229,13 @@ bool ipt_peer_can(void)
 bool ipt_peer_agrees(struct ipt_peer *p)
 {
 	(void)p;
+	return false;
+}
+
+bool ipt_peer_insns(struct ipt_peer *p, struct ipt_addresses *ret)
+{
+	(void)p;
+	(void)ret;
 	return false;
 }
 #endif

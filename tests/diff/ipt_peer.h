@@ -3,6 +3,7 @@
 #define TESTS_DIFF_IPT_PEER_H
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "make/ipt_truth.h"
 #include "packet/pt/ipt_config.h"
 
@@ -18,6 +19,9 @@ struct ipt_peer {
 	/** Space i + 1 of the code is that from instruction starts[i] on. */
 	const uint64_t *starts;
 	size_t nr_starts;
+	unsigned int family, model; /* of the processor, for its errors; 0: unknown */
+	uint64_t filter_from, filter_to;
+	bool has_filter;
 
 	uint64_t at; /* instructions so far */
 	size_t space;
@@ -26,6 +30,13 @@ struct ipt_peer {
 
 /** Built with libipt? */
 bool ipt_peer_can(void);
+struct ipt_addresses {
+	VEC(uint64_t);
+};
+
+/** What its decoder of instructions gives, without a truth; after an error it continues at the next
+ * PSB. @return false: no memory. */
+bool ipt_peer_insns(struct ipt_peer *p, struct ipt_addresses *ret);
 /** @return whether both decoders give the truth's instructions; else p->why. */
 bool ipt_peer_agrees(struct ipt_peer *p);
 

@@ -1,74 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "golden/etm_words.h"
 
-#include <stdlib.h>
-
+#include "golden/words.h"
 #include "make/etm_encode.h"
-
-enum { MAX_WORDS = 40 };
-
-/** What follows the packet's name. A word that was understood is used up. */
-struct words {
-	char *word[MAX_WORDS];
-	unsigned int nr;
-};
-
-static void use(struct words *w, unsigned int i)
-{
-	w->nr--;
-	memmove(w->word + i, w->word + i + 1, (w->nr - i) * sizeof(*w->word));
-}
-
-static bool has(struct words *w, const char *word)
-{
-	for (unsigned int i = 0; i < w->nr; i++) {
-		if (strcmp(w->word[i], word) == 0) {
-			use(w, i);
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool is_number(const char *s, int base, uint64_t *ret)
-{
-	char *end;
-
-	*ret = strtoull(s, &end, base);
-	return end != s && !*end;
-}
-
-/** The number of "KEY=number". */
-static bool value(struct words *w, const char *key, uint64_t *ret)
-{
-	size_t n = strlen(key);
-
-	for (unsigned int i = 0; i < w->nr; i++) {
-		const char *s = w->word[i];
-
-		if (strncmp(s, key, n) == 0 && s[n] == '=' && is_number(s + n + 1, 0, ret)) {
-			use(w, i);
-			return true;
-		}
-	}
-	return false;
-}
-
-static uint32_t value_or(struct words *w, const char *key, uint32_t otherwise)
-{
-	uint64_t v;
-
-	return value(w, key, &v) ? (uint32_t)v : otherwise;
-}
-
-/** The first word, if it is a number. */
-static bool number(struct words *w, uint64_t *ret)
-{
-	if (!w->nr || !is_number(w->word[0], 0, ret))
-		return false;
-	use(w, 0);
-	return true;
-}
 
 /** The first word, if it is of E and N. */
 static bool atoms(struct words *w, uint64_t *ret_bits, unsigned int *ret_nr)
@@ -82,7 +16,7 @@ static bool atoms(struct words *w, uint64_t *ret_bits, unsigned int *ret_nr)
 	*ret_nr = (unsigned int)n;
 	for (size_t i = 0; i < n; i++)
 		*ret_bits |= (uint64_t)(s[i] == 'E') << i;
-	use(w, 0);
+	words_use(w, 0);
 	return true;
 }
 
@@ -91,17 +25,17 @@ static bool has_context(struct words *w, struct enc_context *ret)
 	uint64_t v;
 
 	*ret = (struct enc_context){0};
-	if (!value(w, "EL", &v))
+	if (!words_value(w, "EL", &v))
 		return false;
 	ret->el = (uint8_t)v;
-	ret->sf = has(w, "SF");
-	ret->ns = has(w, "NS");
-	ret->nse = has(w, "NSE");
-	if (value(w, "VMID", &v)) {
+	ret->sf = words_have(w, "SF");
+	ret->ns = words_have(w, "NS");
+	ret->nse = words_have(w, "NSE");
+	if (words_value(w, "VMID", &v)) {
 		ret->has_vmid = true;
 		ret->vmid = (uint32_t)v;
 	}
-	if (value(w, "CID", &v)) {
+	if (words_value(w, "CID", &v)) {
 		ret->has_cid = true;
 		ret->cid = (uint32_t)v;
 	}
@@ -120,7 +54,7 @@ static bool put_trace_info(struct buf *b, const struct etm_config *c, struct wor
 
 	(void)c, (void)form;
 	for (unsigned int i = 0; i < 4; i++) {
-		if (!value(w, keys[i], &v))
+		if (!words_value(w, keys[i], &v))
 			continue;
 		t.sections |= 1u << i;
 		*fields[i] = (uint32_t)v;
@@ -135,9 +69,9 @@ static bool put_timestamp(struct buf *b, const struct etm_config *c, struct word
 	uint64_t v, count;
 
 	(void)c, (void)form;
-	if (!number(w, &v))
+	if (!words_number(w, &v))
 		return false;
-	if (value(w, "COUNT", &count))
+	if (words_value(w, "COUNT", &count))
 		enc_timestamp_count(b, v, enc_timestamp_bytes(0, v), (uint32_t)count, 0);
 	else
 		enc_timestamp(b, v, enc_timestamp_bytes(0, v));
@@ -150,7 +84,7 @@ static bool put_exception(struct buf *b, const struct etm_config *c, struct word
 	uint64_t type, e;
 
 	(void)c, (void)form;
-	if (!value(w, "TYPE", &type) || !value(w, "E", &e))
+	if (!words_value(w, "TYPE", &type) || !words_value(w, "E", &e))
 		return false;
 	enc_exception(b, (unsigned int)type, (unsigned int)e, false, 0);
 	return true;
@@ -159,11 +93,11 @@ static bool put_exception(struct buf *b, const struct etm_config *c, struct word
 static bool put_address(struct buf *b, const struct etm_config *c, struct words *w,
 			unsigned int form)
 {
-	bool has_two = value_or(w, "BYTES", 1) == 2;
+	bool has_two = words_value_or(w, "BYTES", 1) == 2;
 	uint64_t a;
 
 	(void)c;
-	if (!number(w, &a))
+	if (!words_number(w, &a))
 		return false;
 	enc_address(b, (enum enc_form)(form + has_two), a);
 	return true;
@@ -172,11 +106,11 @@ static bool put_address(struct buf *b, const struct etm_config *c, struct words 
 static bool put_source(struct buf *b, const struct etm_config *c, struct words *w,
 		       unsigned int form)
 {
-	bool has_two = value_or(w, "BYTES", 1) == 2;
+	bool has_two = words_value_or(w, "BYTES", 1) == 2;
 	uint64_t a;
 
 	(void)c;
-	if (!number(w, &a))
+	if (!words_number(w, &a))
 		return false;
 	enc_source_address(b, (enum enc_form)(form + has_two), a);
 	return true;
@@ -186,7 +120,7 @@ static bool entry_of(struct words *w, enum enc_form *ret)
 {
 	uint64_t n;
 
-	if (!number(w, &n) || n > 2)
+	if (!words_number(w, &n) || n > 2)
 		return false;
 	*ret = (enum enc_form)(ENC_MATCH_0 + n);
 	return true;
@@ -234,7 +168,7 @@ static bool put_address_context(struct buf *b, const struct etm_config *c, struc
 	struct enc_context x;
 	uint64_t a;
 
-	if (!number(w, &a) || !has_context(w, &x))
+	if (!words_number(w, &a) || !has_context(w, &x))
 		return false;
 	enc_address_context(b, c, (enum enc_form)form, a, &x);
 	return true;
@@ -245,7 +179,7 @@ static bool put_q(struct buf *b, const struct etm_config *c, struct words *w, un
 	uint64_t count;
 
 	(void)c, (void)form;
-	if (value(w, "COUNT", &count))
+	if (words_value(w, "COUNT", &count))
 		enc_q_count(b, (uint32_t)count, 0);
 	else
 		enc_q(b);
@@ -255,9 +189,9 @@ static bool put_q(struct buf *b, const struct etm_config *c, struct words *w, un
 static bool put_count(struct buf *b, const struct etm_config *c, struct words *w,
 		      unsigned int format)
 {
-	uint32_t commit = value_or(w, "COMMIT", 0);
+	uint32_t commit = words_value_or(w, "COMMIT", 0);
 	uint64_t count;
-	bool has_count = value(w, "COUNT", &count);
+	bool has_count = words_value(w, "COUNT", &count);
 
 	if (!has_count && format != 1)
 		return false;
@@ -278,7 +212,7 @@ static bool put_commit(struct buf *b, const struct etm_config *c, struct words *
 	uint64_t n;
 
 	(void)c, (void)form;
-	if (!number(w, &n))
+	if (!words_number(w, &n))
 		return false;
 	enc_commit(b, (uint32_t)n);
 	return true;
@@ -290,7 +224,7 @@ static bool put_cancel_f1(struct buf *b, const struct etm_config *c, struct word
 	uint64_t n;
 
 	(void)c;
-	if (!number(w, &n))
+	if (!words_number(w, &n))
 		return false;
 	enc_cancel_f1(b, (uint32_t)n, is_mispredict);
 	return true;
@@ -298,11 +232,11 @@ static bool put_cancel_f1(struct buf *b, const struct etm_config *c, struct word
 
 static enum enc_few few_of(struct words *w)
 {
-	if (has(w, "E"))
+	if (words_have(w, "E"))
 		return ENC_FEW_E;
-	if (has(w, "EE"))
+	if (words_have(w, "EE"))
 		return ENC_FEW_EE;
-	return has(w, "N") ? ENC_FEW_N : ENC_FEW_NONE;
+	return words_have(w, "N") ? ENC_FEW_N : ENC_FEW_NONE;
 }
 
 static bool put_mispredict(struct buf *b, const struct etm_config *c, struct words *w,
@@ -324,11 +258,11 @@ static bool put_cancel_f2(struct buf *b, const struct etm_config *c, struct word
 static bool put_cancel_f3(struct buf *b, const struct etm_config *c, struct words *w,
 			  unsigned int form)
 {
-	bool has_e = has(w, "E");
+	bool has_e = words_have(w, "E");
 	uint64_t n;
 
 	(void)c, (void)form;
-	if (!number(w, &n) || n < 2 || n > 5)
+	if (!words_number(w, &n) || n < 2 || n > 5)
 		return false;
 	enc_cancel_f3(b, has_e, (uint32_t)n);
 	return true;
@@ -349,7 +283,7 @@ static bool put_event(struct buf *b, const struct etm_config *c, struct words *w
 	uint64_t n;
 
 	(void)c, (void)form;
-	if (!number(w, &n) || !n || n > 15)
+	if (!words_number(w, &n) || !n || n > 15)
 		return false;
 	enc_event(b, (unsigned int)n);
 	return true;
@@ -360,7 +294,7 @@ static bool put_ite(struct buf *b, const struct etm_config *c, struct words *w, 
 	uint64_t el, v;
 
 	(void)c, (void)form;
-	if (!value(w, "EL", &el) || !value(w, "VALUE", &v))
+	if (!words_value(w, "EL", &el) || !words_value(w, "VALUE", &v))
 		return false;
 	enc_instrumentation(b, (unsigned int)el, v);
 	return true;
@@ -372,10 +306,10 @@ static bool put_bytes(struct buf *b, const struct etm_config *c, struct words *w
 
 	(void)c, (void)form;
 	while (w->nr) {
-		if (!is_number(w->word[0], 16, &v) || v > 0xff)
+		if (!words_is_number(w->word[0], 16, &v) || v > 0xff)
 			return false;
 		buf_char(b, (char)v);
-		use(w, 0);
+		words_use(w, 0);
 	}
 	return true;
 }
@@ -443,20 +377,6 @@ static const struct {
 };
 /* clang-format on */
 
-static bool cut(struct words *w, char *line, char **ret_name)
-{
-	char *rest = NULL, *word = strtok_r(line, " \t", &rest);
-
-	*ret_name = word;
-	w->nr = 0;
-	while (word && (word = strtok_r(NULL, " \t", &rest))) {
-		if (w->nr == MAX_WORDS)
-			return false;
-		w->word[w->nr++] = word;
-	}
-	return *ret_name;
-}
-
 bool etm_words_encode(struct buf *out, const struct etm_config *config, char *line)
 {
 	size_t before = out->nr;
@@ -464,7 +384,7 @@ bool etm_words_encode(struct buf *out, const struct etm_config *config, char *li
 	char *name;
 	bool ok = false;
 
-	if (!cut(&w, line, &name))
+	if (!words_cut(&w, line, &name))
 		return false;
 	for (unsigned int i = 0; i < sizeof(packets) / sizeof(packets[0]); i++) {
 		if (strcmp(packets[i].name, name) != 0)
