@@ -284,22 +284,35 @@ static bool is_top_filtered_out(const struct ipt_flow *f)
 /** How the branch at the end of a block leaves what is traced. */
 enum leaving {
 	STAYS,
-	LEAVES_DIRECT, /* a silent one */
-	LEAVES_BY_BIT, /* which the trace does not have */
-	LEAVES_FAR,    /* to an address that only the trace has, or nothing has */
+	LEAVES_DIRECT,    /* a silent one */
+	LEAVES_BY_BIT,    /* which the trace does not have */
+	LEAVES_NOT_TAKEN, /* the same: what comes after it is not traced */
+	LEAVES_FAR,       /* to an address that only the trace has, or nothing has */
 };
+
+static enum leaving leaving_of_cond(const struct ipt_flow *f, const struct flow_block *b,
+				    uint64_t to)
+{
+	uint64_t next = b->start + b->bytes;
+	bool has_address = to != FLOW_NO_ADDRESS;
+
+	if (has_address ? b->target == to : is_filtered_out(f, b->target))
+		return LEAVES_BY_BIT;
+	return (has_address ? next == to : is_filtered_out(f, next)) ? LEAVES_NOT_TAKEN : STAYS;
+}
 
 /** @p to: what TIP.PGD says, or FLOW_NO_ADDRESS. */
 static enum leaving leaving_of(const struct ipt_flow *f, const struct flow_block *b, uint64_t to)
 {
 	bool has_address = to != FLOW_NO_ADDRESS;
-	bool is_out;
 
 	switch ((enum insn_kind)b->kind) {
 	case INSN_BRANCH:
+		return (has_address ? b->target == to : is_filtered_out(f, b->target))
+			     ? LEAVES_DIRECT
+			     : STAYS;
 	case INSN_COND:
-		is_out = has_address ? b->target == to : is_filtered_out(f, b->target);
-		return !is_out ? STAYS : b->kind == INSN_COND ? LEAVES_BY_BIT : LEAVES_DIRECT;
+		return leaving_of_cond(f, b, to);
 	case INSN_INDIRECT:
 		if (!has_address && b->flags & INSN_RET && is_top_filtered_out(f))
 			return LEAVES_BY_BIT;
@@ -323,9 +336,16 @@ static enum leaving leaving_of(const struct ipt_flow *f, const struct flow_block
 /** The block's branch, which leaves. */
 static bool leave_by(struct ipt_flow *f, enum leaving how)
 {
-	if (how == LEAVES_BY_BIT)
-		return flow_step(&f->flow, true) && flow_pop(&f->flow);
+	if (how == LEAVES_BY_BIT || how == LEAVES_NOT_TAKEN)
+		return flow_step(&f->flow, how == LEAVES_BY_BIT) && flow_pop(&f->flow);
 	return how == LEAVES_FAR ? flow_step_indirect(&f->flow) : flow_step_silent(&f->flow);
+}
+
+/** Does execution come from block to block to @p to, which is not traced? */
+static bool falls_out(const struct ipt_flow *f, const struct flow_block *b, uint64_t to)
+{
+	return to != FLOW_NO_ADDRESS && to - b->start < b->bytes &&
+	       (!f->flow.opts.code->is_traced || is_filtered_out(f, to));
 }
 
 bool ipt_leave(struct ipt_flow *f, uint64_t to)
@@ -343,6 +363,8 @@ bool ipt_leave(struct ipt_flow *f, uint64_t to)
 
 		if (!b)
 			return false;
+		if (falls_out(f, b, to))
+			return ipt_run_to(f, to);
 		if (b->flags & FLOW_BLOCK_NO_CODE)
 			return flow_step_broken(flow, b);
 		how = leaving_of(f, b, to);
