@@ -175,12 +175,18 @@ static bool step_block(struct flow *f, bool is_taken)
 	return !f->err;
 }
 
+/** How many branches that are not reported a block is worth, but for one. */
+static unsigned int long_share(const struct flow_block *b)
+{
+	return b->flags & FLOW_BLOCK_LONG ? FLOW_MAX_SILENT / FLOW_MAX_LONG - 1 : 0;
+}
+
 bool flow_pass_long(struct flow *f, unsigned int *nr_silent)
 {
 	const struct flow_block *b = &f->blocks.all.data[f->at];
 	uint64_t end = b->start + b->bytes;
 
-	*nr_silent += FLOW_MAX_SILENT / FLOW_MAX_LONG - 1;
+	*nr_silent += long_share(b);
 	if (*nr_silent >= FLOW_MAX_SILENT)
 		return bad_image(f, "code without a branch");
 	flow_put_range(f, b->start, end, b->nr_insns);
@@ -306,7 +312,8 @@ static bool is_passed(const struct flow *f, uint64_t end)
 {
 	const struct flow_block *b = &f->blocks.all.data[f->at];
 
-	return b->kind != INSN_PLAIN && !flow_is_branch(b) && end - b->start >= b->bytes;
+	return (b->kind != INSN_PLAIN || b->flags & FLOW_BLOCK_LONG) && !flow_is_branch(b) &&
+	       end - b->start >= b->bytes;
 }
 
 /** Of an instruction of T32 that is interrupted, and will be continued: none that is only a branch.
@@ -326,8 +333,10 @@ static bool has_way_to(struct flow *f, uint64_t end)
 	const uint64_t pc = f->pc;
 	bool ok = flow_here(f);
 
-	for (unsigned int nr = 0; ok && nr < FLOW_MAX_SILENT && is_passed(f, end); nr++)
+	for (unsigned int nr = 0; ok && nr < FLOW_MAX_SILENT && is_passed(f, end); nr++) {
+		nr += long_share(&f->blocks.all.data[f->at]);
 		ok = flow_fall_through(f);
+	}
 	f->pc = pc;
 	ok = ok && is_in_block(f, end) && (!is_inside_branch(f, end) || has_not_come(f));
 	f->at = FLOW_NO_BLOCK;

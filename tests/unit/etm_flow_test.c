@@ -161,6 +161,15 @@ static void test_long_run(void)
 	CHECK_EQ(f.nr_events[FLOW_EV_EXCEPTION], 1, "and it is reported");
 
 	begin(NOP, 0, false, false);
+	f.code[4 * 80000] = f.code[4 * 80000 + 1] = f.code[4 * 80000 + 2] = 0;
+	f.code[4 * 80000 + 3] = B_SELF >> 24;
+	put_address(BASE + 4 * 100000, false);
+	put_address(BASE, false);
+	PUT(0x06, 0x1d, 0x91);
+	CHECK_EQ(decode(), 0, "a branch on the way, after 80000 instructions: none is proven");
+	CHECK_EQ(f.nr_events[FLOW_EV_EXCEPTION], 0, "and the exception cannot be");
+
+	begin(NOP, 0, false, false);
 	f.code[4 * 100000] = f.code[4 * 100000 + 1] = f.code[4 * 100000 + 2] = 0;
 	f.code[4 * 100000 + 3] = B_SELF >> 24;
 	put_address(BASE, false);
