@@ -75,14 +75,16 @@ static void put_user_state(struct analyze *a, struct ana_event *e, const struct 
 }
 
 /* perf looks callers up where their calls return to, but for stacks that were unwound. */
-static uint8_t callers_of(const struct analyze *a, const struct ana_user *user)
+static uint8_t callers_of(const struct analyze *a, const struct ana_user *user,
+			  enum ana_level level)
 {
 	bool is_unwound =
 		user && (user->is_merged ? user->nr_frames : user->stack && !a->opts.no_merge);
 
 	if (a->opts.is_as_perf)
 		return is_unwound ? ANA_CALLERS_USER : 0;
-	return ANA_CALLERS_USER | ANA_CALLERS_OTHER;
+	return ANA_CALLERS_USER | ANA_CALLERS_OTHER |
+	       (level == ANA_KERNEL ? ANA_CALLERS_ENTERED : 0);
 }
 
 /* Everything the consumer asked to be looked up. @p user: of a deferred stack, or NULL. */
@@ -106,7 +108,7 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 	if (err == CLEW_OK && ana_has_stack(s) && (!a->opts.no_chains || a->opts.wants_outcomes))
 		err = ana_unwind(a, t, e, &words, &methods, &nr);
 	if (err == CLEW_OK && words.nr && !a->opts.no_chains)
-		err = ana_resolve_chain(a, t, &words, callers_of(a, user), &e->chain);
+		err = ana_resolve_chain(a, t, &words, callers_of(a, user, level), &e->chain);
 	if (err == CLEW_OK && wants_user_state(a)) {
 		if (!user) {
 			plain = ana_user_of_plain(t, e, &words, methods, nr);
@@ -354,7 +356,8 @@ static enum clew_err resolve_deferred(struct analyze *a, struct ana_event *e)
 	words = (struct perf_words){c.ips, (uint32_t)c.nr, r->swap};
 	if (!a->opts.is_as_perf && ana_stack_of_record(a->file, r, &stack, &tid, &cookie))
 		err = ana_user_stack_words(a, &stack, r->swap, &words);
-	return err ? err : ana_resolve_chain(a, t, &words, callers_of(a, NULL), &e->chain);
+	return err ? err
+		   : ana_resolve_chain(a, t, &words, callers_of(a, NULL, ANA_KERNEL), &e->chain);
 }
 
 enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,

@@ -236,7 +236,8 @@ static const struct ana_loc *next_loc(struct analyze *a, struct who_thread *t, e
 	if (!(callers & (level == ANA_USER ? ANA_CALLERS_USER : ANA_CALLERS_OTHER)))
 		arrival = ANA_AT;
 	else if (is_first)
-		arrival = level == ANA_USER && inner && callers & ANA_CALLERS_OTHER
+		arrival = level == ANA_USER && callers & ANA_CALLERS_OTHER &&
+					  (inner || callers & ANA_CALLERS_ENTERED)
 				? ANA_AFTER_ENTRY
 				: ANA_AT;
 	loc = resolve(a, t, ana_level_in(t, level), ip, arrival);

@@ -34,7 +34,11 @@ const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum 
 
 /** Of which frames of a chain what does not follow a mark is looked up as a caller (ana_caller.h);
  * all others are looked up at their addresses themselves, as perf does it. */
-enum { ANA_CALLERS_USER = 1 << 0, ANA_CALLERS_OTHER = 1 << 1 };
+enum {
+	ANA_CALLERS_USER = 1 << 0,
+	ANA_CALLERS_OTHER = 1 << 1,
+	ANA_CALLERS_ENTERED = 1 << 2 /* with both: sampled in the kernel */
+};
 
 /** *ret stays NULL for a chain that names no address. @p callers: ANA_CALLERS_ */
 enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,

@@ -11,6 +11,7 @@
 #include "cli/export_jumps.h"
 #include "format/export/export_formats.h"
 #include "os/library.h"
+#include "profile/call_start.h"
 
 enum { MAX_LISTED = 8 };
 
@@ -393,6 +394,7 @@ static int open_and_run(struct export_run *r)
 	int status = cli_jumps_read(&jumps, r);
 
 	r->opts.jumps = &jumps.all;
+	r->opts.call_start = call_start;
 	if (status == CLI_OK)
 		status = open_input(r);
 	cli_pager_start();

@@ -103,6 +103,9 @@ struct export_opts {
 	const struct perf_evlist *events; /* all that may come, of trace too; borrowed */
 	const char *event;                /* only this one; NULL: all */
 	const struct export_jumps *jumps; /* with has_addresses; NULL: none; borrowed */
+	/* With has_addresses: the call that ends before @after, in a function that begins at
+	 * @start (linked addresses); 0: unknown. NULL: of no call. */
+	uint64_t (*call_start)(const struct dso *d, uint64_t start, uint64_t after);
 	/* Called for each event, in order: is the sample wanted? NULL: all are. */
 	bool (*picks)(void *ctx, const struct ana_batch *b, const struct ana_event *e);
 	void *picks_ctx;

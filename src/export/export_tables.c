@@ -247,6 +247,7 @@ enum clew_err export_place_of(struct export_tables *t, const struct ana_loc *loc
 {
 	struct export_place p = {.address = loc->rel - loc->is_return,
 				 .level = loc->level,
+				 .is_caller = loc->is_return,
 				 .dso = loc->dso,
 				 .sym = loc->sym};
 	uint64_t hash = hash_of(&p), *slot;

@@ -56,7 +56,8 @@ struct export_place {
 	uint32_t binary;  /* EXPORT_NONE: none */
 	uint32_t first_frame, nr_frames;
 	uint8_t level;
-	bool is_made_up;           /* no place in code */
+	bool is_made_up; /* no place in code */
+	bool is_caller;
 	const struct dso *dso;     /* with address and level, what it is found by */
 	const struct dso_sym *sym; /* NULL: unknown */
 };

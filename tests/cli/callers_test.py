@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -58,6 +59,8 @@ OPTIONS = ["-O1", "-g", "-nostdlib", "-static", "-fno-omit-frame-pointer", "-fno
            "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-Wl,--build-id=sha1", "-no-pie"]
 MACHINES = {"x86_64": ("g++", "-xc++", "-fcf-protection=none"), "aarch64": ("aarch64-linux-gnu-gcc", "-xc")}
 
+ELF_OF = {"x86_64": 62, "aarch64": 183}
+
 
 def run(*args, **more):
     more = more if "input" in more else {"stdin": subprocess.DEVNULL, **more}
@@ -70,7 +73,10 @@ def compiled(machine):
         p = run(*MACHINES[machine], *OPTIONS, "-o", path, "-", input=SOURCE.encode())
     except FileNotFoundError:
         return None
-    return path if p.returncode == 0 else None
+    if p.returncode:
+        return None
+    with open(path, "rb") as f:
+        return path if struct.unpack_from("<H", f.read(20), 18)[0] == ELF_OF[machine] else None
 
 
 class Program:
@@ -83,6 +89,7 @@ class Program:
         out = run("readelf", "-W", "-l", "-s", path).stdout.decode()
         offset, address = next((int(a, 16), int(b, 16)) for a, b in re.findall(r"LOAD +0x([0-9a-f]+) 0x([0-9a-f]+) .*R E ", out))
         rows = re.findall(r": ([0-9a-f]{16}) +(\d+) FUNC .* (\S+)\n", out)
+        self.linked = address - offset
         self.at = {name: (int(at, 16) - address + offset, int(size)) for at, size, name in rows}
 
     def target(self, at):
@@ -232,6 +239,15 @@ def check_parquet(machine, data):
         check_out(machine + ": export --to parquet", p, f.read(), ("right_fatal",))
 
 
+def check_callgrind(p, data):
+    """Costs of a call are at its instruction, as viewers of assembler text find it."""
+    out = view(data, "export", "--to", "callgrind", "--instr", "-q").stdout.decode()
+    at = {int(x, 16) for x in re.findall(r"^calls=.*\n(0x[0-9a-f]+) ", out, re.M)}
+    calls = [("right_fatal", "right_spin"), ("right_entry", "right_fatal"), ("right_both", "right_leaf"), ("_start", "right_both")]
+    want = {p.returns_to(*c) - BASE + p.linked - (4 if p.machine == "aarch64" else 5) for c in calls}
+    tap.check(want <= at, p.machine + ": callgrind --instr: the calls", [sorted(map(hex, want)), sorted(map(hex, at))])
+
+
 def frames(data):
     return [json.loads(line)["callchain"] for line in view(data, "script", "--json", "--inline").stdout.splitlines()]
 
@@ -273,7 +289,36 @@ def check_as_perf(p, data):
     tap.check("wrong_after_fatal" in out and "wrong_after_kcaller" in out and "right_fatal" not in out, p.machine + ": script prints what perf prints", out)
 
 
-ran = 0
+TRACED = """
+#include <unistd.h>
+static volatile int sink;
+__attribute__((noinline)) void right_leaf(int n) { sink = n; }
+__attribute__((noinline, noreturn)) void right_exit(int n) { right_leaf(n); for (;;) _exit(0); }
+__attribute__((noinline, noreturn)) void right_fatal(int n) { right_exit(n); }
+__attribute__((noinline)) int wrong_after_fatal(int n) { sink = n; return n; }
+int main(int argc, char **argv) { if (argc > 5) return wrong_after_fatal(argc); (void)argv; right_fatal(1); }
+__attribute__((noinline)) int wrong_after_main(int n) { sink = n; return n; }
+"""
+
+
+def check_trace():
+    """Call chains made of trace: of a program that is stepped, as Intel PT."""
+    path, data = os.path.join(work, "traced"), os.path.join(work, "traced.data")
+    if not shutil.which("gcc"):
+        tap.skip("call chains made of trace", "no gcc")
+        return
+    p = run("gcc", "-O1", "-g", "-falign-functions=1", "-fno-toplevel-reorder", "-xc", "-o", path, "-", input=TRACED.encode())
+    if p.returncode == 0:
+        p = run(clew, "record", "-q", "-e", "soft_pt//u", "--per-thread", "-o", data, path)
+    if p.returncode:
+        tap.skip("call chains made of trace", p.stderr.decode().strip()[:100])
+        return
+    out = view(data, "export", "--to", "collapsed", "--itrace=i1ig", "-q").stdout.decode()
+    tap.check("main;right_fatal;right_exit;right_leaf " in out and "wrong" not in out, "call chains made of trace", re.findall(".*right_leaf.*|.*wrong.*", out))
+    out = view(data, "script", "--itrace=i1ig", "-F", "ip,sym").stdout.decode()
+    tap.check("wrong_after_fatal" in out, "and as perf prints them", out[-500:])
+
+
 for machine in MACHINES:
     path = compiled(machine)
     if not path:
@@ -287,8 +332,10 @@ for machine in MACHINES:
     check_views(machine, recorded)
     check_perf_data(machine, recorded)
     check_parquet(machine, recorded)
+    check_callgrind(program, recorded)
     check_json(program, recorded)
     check_one_address(program)
     check_as_perf(program, recorded)
+check_trace()
 folder.cleanup()
 tap.done()

@@ -273,12 +273,25 @@ static void put_calls(struct export *x, const struct callgrind_line *l)
 		   export_opts(x)->has_addresses ? "0x0 " : "");
 }
 
+/* An instruction's address, as others find it in the file: of a caller that of its call. */
+static uint64_t linked_address(const struct export *x, const struct export_place *p)
+{
+	uint64_t linked, start, call = 0;
+
+	if (!p->dso || !dso_link_address(p->dso, p->address, &linked))
+		return p->address;
+	if (!p->is_caller || !export_opts(x)->call_start)
+		return linked;
+	if (!p->sym || !dso_link_address(p->dso, p->sym->start, &start))
+		start = linked + 1;
+	call = export_opts(x)->call_start(p->dso, start, linked + 1);
+	return call ? call : linked;
+}
+
 void callgrind_put_address(struct export *x, const struct export_place *p)
 {
-	uint64_t address = p->address, linked;
+	uint64_t address = linked_address(x, p);
 
-	if (p->dso && dso_link_address(p->dso, p->address, &linked))
-		address = linked;
 	buf_printf(export_out(x), "0x%llx ", (unsigned long long)address);
 }
 
