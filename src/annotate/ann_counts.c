@@ -40,8 +40,7 @@ static bool is_wanted(const struct ann_counts *c, const struct ana_loc *loc)
 	if (o->dso && strcmp(o->dso, dso_path(loc->dso)) != 0 &&
 	    strcmp(o->dso, dso_short_name(loc->dso)) != 0)
 		return false;
-	return !o->symbol || !strcmp(o->symbol, loc->sym->name) ||
-	       !strcmp(o->symbol, loc->sym->link_name);
+	return !o->symbol || dso_sym_is(loc->sym, o->symbol);
 }
 
 /** @return CLEW_LIMIT: no room. */

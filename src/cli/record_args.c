@@ -107,7 +107,7 @@ static int settle_trace(struct record_args *r)
 		return CLI_USAGE;
 	}
 	if (o->trace_function)
-		err = rec_events_function(&r->events, o->trace_function, &error);
+		err = rec_events_function(&r->events, program, o->trace_function, &error);
 	if (err == CLEW_OK && r->between)
 		err = rec_events_between(&r->events, program, r->between, &error);
 	if (err == CLEW_OK && r->trigger)

@@ -61,7 +61,7 @@ static void take_part(const char *text, size_t size, void *ctx)
  * for more text than any memory holds, and a callback cannot stop libiberty: only a jump leaves it.
  * The jump leaks nothing but, for Rust, the memory of one identifier.
  */
-static bool demangle_limited(const char *name, struct buf *ret)
+static bool demangle_limited(const char *name, int options, struct buf *ret)
 {
 	struct limited l = {.to = ret, .left = SHOWN_MAX_BYTES};
 	const size_t from = ret->nr;
@@ -70,7 +70,7 @@ static bool demangle_limited(const char *name, struct buf *ret)
 		if (rust_demangle_callback(name, DMGL_AUTO, take_part, &l))
 			return true;
 		ret->nr = from; /* it may have begun */
-		if (cplus_demangle_v3_callback(name, DMGL_AUTO, take_part, &l))
+		if (cplus_demangle_v3_callback(name, options, take_part, &l))
 			return true;
 	}
 	ret->nr = from;
@@ -80,7 +80,7 @@ static bool demangle_limited(const char *name, struct buf *ret)
 static bool demangle_whole(const char *name, struct buf *ret)
 {
 	/* Most C names are done here, without a call. */
-	return name[0] == '_' ? demangle_limited(name, ret) : demangle_ocaml(name, ret);
+	return name[0] == '_' ? demangle_limited(name, DMGL_AUTO, ret) : demangle_ocaml(name, ret);
 }
 
 bool demangle(const char *name, struct buf *ret)
@@ -102,4 +102,10 @@ bool demangle(const char *name, struct buf *ret)
 		ret->nr = from + PLT_MAX_BYTES;
 	mem_free(stem);
 	return ok;
+}
+
+bool demangle_with_parameters(const char *name, struct buf *ret)
+{
+	return strlen(name) <= NAME_MAX_BYTES && name[0] == '_' &&
+	       demangle_limited(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI, ret);
 }

@@ -14,4 +14,7 @@
  */
 bool demangle(const char *name, struct buf *ret);
 
+/** The same with the parameters of a C++ function. */
+bool demangle_with_parameters(const char *name, struct buf *ret);
+
 #endif

@@ -243,14 +243,14 @@ static bool is_allocated(const struct elf_file *f, const GElf_Sym *s)
 	       !(of.h.sh_flags & SHF_TLS);
 }
 
-bool elf_sym_walk(const struct elf_file *f, bool (*take)(void *ctx, const struct elf_sym_entry *s),
-		  void *ctx)
+static bool walk(const struct elf_file *f, const char *section, uint32_t kind,
+		 bool (*take)(void *ctx, const struct elf_sym_entry *s), void *ctx)
 {
 	struct elf_section table;
 	struct source src;
 	GElf_Sym s;
 
-	if (!find_table(f, ".symtab", SHT_SYMTAB, &table) || !open_source(f, &table, &src))
+	if (!find_table(f, section, kind, &table) || !open_source(f, &table, &src))
 		return true;
 	for (size_t i = 1; i < src.nr && i <= INT_MAX; i++) {
 		struct elf_sym_entry e = {0};
@@ -269,4 +269,17 @@ bool elf_sym_walk(const struct elf_file *f, bool (*take)(void *ctx, const struct
 			return false;
 	}
 	return true;
+}
+
+bool elf_sym_walk(const struct elf_file *f, bool (*take)(void *ctx, const struct elf_sym_entry *s),
+		  void *ctx)
+{
+	return walk(f, ".symtab", SHT_SYMTAB, take, ctx);
+}
+
+bool elf_sym_walk_all(const struct elf_file *f,
+		      bool (*take)(void *ctx, const struct elf_sym_entry *s), void *ctx)
+{
+	return walk(f, ".symtab", SHT_SYMTAB, take, ctx) &&
+	       walk(f, ".dynsym", SHT_DYNSYM, take, ctx);
 }

@@ -42,4 +42,8 @@ struct elf_sym_entry {
 bool elf_sym_walk(const struct elf_file *f, bool (*take)(void *ctx, const struct elf_sym_entry *s),
 		  void *ctx);
 
+/** The same of .symtab and .dynsym: some come twice. */
+bool elf_sym_walk_all(const struct elf_file *f,
+		      bool (*take)(void *ctx, const struct elf_sym_entry *s), void *ctx);
+
 #endif

@@ -75,6 +75,11 @@ struct dso_sym {
 	const char *link_name; /* as in the symbol table */
 };
 
+/** Is it one of a comma list of names, each as sym_name_is() takes it (elf/sym_name.h)? */
+bool dso_sym_is_in_list(const struct dso_sym *s, const char *list);
+/** Is it @p name? */
+bool dso_sym_is(const struct dso_sym *s, const char *name);
+
 /** One step of inlined code or source, innermost first. Texts live as long as the store. */
 struct dso_line {
 	const char *function; /* demangled; NULL for the outermost, non-inlined one */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "elf/sym_name.h"
 #include "image/dso_priv.h"
 
 #define LINE_NUMBER ((uint64_t)1 << 63) /* a bit that no number in a table has */
@@ -115,4 +116,24 @@ const struct dso_sym *dso_find_sym(struct dso *d, uint64_t rel)
 	if (kallsyms_index_find(&d->kernel->index, rel, &line, &end))
 		return sym_of_line(d, &line, end);
 	return sym_in_table(d, &d->kernel->table, rel);
+}
+
+/* --- asked for by name --- */
+
+bool dso_sym_is(const struct dso_sym *s, const char *name)
+{
+	return sym_name_is(s->name, s->link_name, name, strlen(name));
+}
+
+bool dso_sym_is_in_list(const struct dso_sym *s, const char *list)
+{
+	while (*list) {
+		size_t n = sym_name_span(list, ",");
+
+		if (sym_name_is(s->name, s->link_name, list, n))
+			return true;
+		list += n;
+		list += *list == ',';
+	}
+	return false;
 }

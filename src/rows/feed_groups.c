@@ -128,6 +128,14 @@ static bool is_listed(const char *list, const char *name)
 	return false;
 }
 
+/* An inlined function has no symbol of its own. */
+static bool is_asked(const struct feed_frame *f, const char *name, const char *list)
+{
+	const struct dso_sym inlined = {.name = name, .link_name = name};
+
+	return name && dso_sym_is_in_list(f->function || !f->sym ? &inlined : f->sym, list);
+}
+
 bool feed_is_listed(const struct feed_frame *f, const struct report_feed_opts *o)
 {
 	const char *name = sym_name(f);
@@ -135,7 +143,7 @@ bool feed_is_listed(const struct feed_frame *f, const struct report_feed_opts *o
 	if (o->dsos && !is_listed(o->dsos, feed_dso_name(f->dso)) &&
 	    !(f->dso && is_listed(o->dsos, dso_path(f->dso))))
 		return false;
-	return !o->symbols || (name && is_listed(o->symbols, name));
+	return !o->symbols || is_asked(f, name, o->symbols);
 }
 
 bool feed_has_part(const struct feed_frame *f, const struct report_feed_opts *o)

@@ -26,7 +26,7 @@ static void make_names(void)
 	memset(long_name, 'x', LONG_NAME);
 	for (size_t i = 0; i < NR_STEPS; i++) {
 		memset(names[i], 'a' + (int)(i % 26), next(sizeof(names[i]) - 1));
-		syms[i] = (struct dso_sym){.start = 0x1000, .end = 0x2000, .name = names[i]};
+		syms[i] = (struct dso_sym){0x1000, 0x2000, names[i], names[i]};
 	}
 	syms[7].name = "";
 	syms[8].name = long_name;

@@ -238,7 +238,7 @@ static bool is_wanted(const struct script_around *a, const struct ana_event *ev)
 {
 	const struct ana_loc *to = ev->addr;
 
-	return to && to->sym && script_list_has(a->opts.symbols, to->sym->name);
+	return to && to->sym && dso_sym_is_in_list(to->sym, a->opts.symbols);
 }
 
 static enum clew_err take_call(struct script_around *a, const struct ana_event *ev)

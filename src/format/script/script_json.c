@@ -156,7 +156,7 @@ static void add_chain(struct script_json *j, const struct ana_event *ev)
 			buf_str(&j->out, ",\"exact\":true");
 		add_how(j, ev, i);
 		json_close(&j->put, '}');
-		if (j->opts.stop_bt && loc->sym && script_list_has(j->opts.stop_bt, loc->sym->name))
+		if (j->opts.stop_bt && loc->sym && dso_sym_is_in_list(loc->sym, j->opts.stop_bt))
 			break;
 	}
 	json_close(&j->put, ']');

@@ -24,7 +24,7 @@ bool script_list_has(const char *list, const char *name)
 
 bool script_keeps(const char *symbols, const char *dsos, const struct ana_loc *loc)
 {
-	if (symbols && (!loc || !loc->sym || !script_list_has(symbols, loc->sym->name)))
+	if (symbols && (!loc || !loc->sym || !dso_sym_is_in_list(loc->sym, symbols)))
 		return false;
 	return !dsos || (loc && loc->dso &&
 			 (script_list_has(dsos, dso_path(loc->dso)) ||

@@ -193,7 +193,7 @@ static void add_addr(struct script_text *t, const struct script_evsel *e,
 
 static bool stops_at(const struct script_text *t, const struct ana_loc *loc)
 {
-	return t->opts.stop_bt && loc->sym && script_list_has(t->opts.stop_bt, loc->sym->name);
+	return t->opts.stop_bt && loc->sym && dso_sym_is_in_list(loc->sym, t->opts.stop_bt);
 }
 
 void script_add_chain(struct script_text *t, const struct script_evsel *e,

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "elf/demangle.h"
+#include "elf/elf_main.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/proc.h"
@@ -58,9 +61,42 @@ static bool is_code(const struct code_file *c, uint64_t offset)
 	return false;
 }
 
-static bool has_name(const struct sym_table *t, const struct sym *s, const char *name)
+/* @p is_exact: as the table has it; else as clew prints it. */
+static bool has_name(const struct sym_table *t, const struct sym *s, const char *name,
+		     bool is_exact)
 {
-	return !name || !strcmp(sym_name(t, s), name);
+	clew_auto(buf_done) struct buf shown = {0};
+	const char *link_name = sym_name(t, s);
+
+	if (!name || is_exact)
+		return !name || !strcmp(link_name, name);
+	return demangle(link_name, &shown) &&
+	       sym_name_is(buf_cstr(&shown), link_name, name, strlen(name));
+}
+
+static bool take_named(struct code_file *c, const struct sym_table *t, const char *name,
+		       bool is_exact)
+{
+	vec_for_each (&t->added, n) {
+		struct addr_symbol s = {n->s.start, n->s.end, n->bind != STB_LOCAL};
+
+		if (!has_name(t, &n->s, name, is_exact) || !is_code(c, s.start))
+			continue;
+		if (!vec_push(&c->found, s))
+			return false;
+	}
+	return true;
+}
+
+/* The only "main" there is, of a program without its name. */
+static bool take_main(struct code_file *c, const char *name)
+{
+	uint64_t address, offset;
+
+	if (c->found.nr || !name || strcmp(name, "main") != 0 ||
+	    !elf_main_address(&c->elf, &address) || !elf_file_offset(&c->elf, address, &offset))
+		return true;
+	return vec_push(&c->found, ((struct addr_symbol){offset, offset, true}));
 }
 
 /* The symbols of that name; NULL: all. A symbol table has each name of an address until it is
@@ -68,14 +104,9 @@ static bool has_name(const struct sym_table *t, const struct sym *s, const char 
 static bool find_named(struct code_file *c, struct sym_table *t, const char *name)
 {
 	c->found.nr = 0;
-	vec_for_each (&t->added, n) {
-		struct addr_symbol s = {n->s.start, n->s.end, n->bind != STB_LOCAL};
-
-		if (!has_name(t, &n->s, name) || !is_code(c, s.start))
-			continue;
-		if (!vec_push(&c->found, s))
-			return false;
-	}
+	if (!take_named(c, t, name, true) || (!c->found.nr && !take_named(c, t, name, false)) ||
+	    !take_main(c, name))
+		return false;
 	if (!sym_table_finish(t, SYM_FILL_ELF))
 		return false;
 	vec_for_each (&c->found, s) {

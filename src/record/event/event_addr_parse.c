@@ -66,7 +66,7 @@ static enum clew_err parse_place(struct event_parse *p, struct addr_place *ret)
 					  w.s);
 		return CLEW_OK;
 	}
-	ret->symbol = event_take_until(p, " \t\n,");
+	ret->symbol = event_take_symbol(p, " \t\n,");
 	if (!ret->symbol.n)
 		return event_fail(p, p->pos, CLEW_INVALID,
 				  "an address or a symbol is missing here");

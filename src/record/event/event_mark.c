@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/path_name.h"
+#include "os/file.h"
 #include "record/event/event_spell.h"
+#include "record/event/event_symbol.h"
 
 /* Events named by options: where a trace starts, stops, or is kept. */
 
@@ -33,7 +39,7 @@ static enum clew_err add_mark(struct rec_event_list *list, const char *option, c
 	if (!w.n)
 		return rec_fail(error, CLEW_INVALID, "%s: an event or a function is missing",
 				option);
-	if (memchr(w.s, ':', w.n)) {
+	if (sym_name_span(w.s, ":,") < w.n) {
 		n = snprintf(text, sizeof(text), "%.*s", (int)w.n, w.s);
 	} else if (!program || !put_path(path, sizeof(path), program)) {
 		return rec_fail(error, CLEW_INVALID,
@@ -95,7 +101,7 @@ static enum clew_err add_action(struct rec_event_list *list, const char *program
 enum clew_err rec_events_between(struct rec_event_list *list, const char *program, const char *text,
 				 struct rec_error *error)
 {
-	size_t n = strcspn(text, ",");
+	size_t n = sym_name_span(text, ",");
 	struct rec_event *trace = last_trace(list);
 	enum clew_err err;
 
@@ -119,10 +125,44 @@ enum clew_err rec_events_between(struct rec_event_list *list, const char *progra
 	return err;
 }
 
-enum clew_err rec_events_function(struct rec_event_list *list, const char *text,
-				  struct rec_error *error)
+/* Of the program that is recorded; that a name is missing there proves nothing: libraries come
+ * later. */
+static enum clew_err check_function(const char *program, const char *text, struct rec_error *error)
+{
+	const char *at = strrchr(text, '@');
+	clew_auto(mem_free_at) char *name =
+		at ? mem_strndup(text, (size_t)(at - text)) : mem_strdup(text);
+	struct sym_named found = {0};
+	struct elf_file f = {0};
+	struct os_map map = {0};
+	enum clew_err err = CLEW_OK;
+	char list[1024];
+
+	if (!name)
+		return rec_fail_memory(error);
+	if (at && strcmp(at + 1, program) != 0 && strcmp(at + 1, path_name(program)) != 0)
+		return CLEW_OK;
+	if (os_map_file(program, &map, NULL))
+		return CLEW_OK;
+	if (!elf_file_open(&f, map.data, map.size, NULL) && !sym_name_find(&f, name, &found))
+		err = rec_fail_memory(error);
+	if (err == CLEW_OK && found.nr > 1) {
+		sym_named_text(&found, list, sizeof(list));
+		err = rec_fail(error, CLEW_INVALID,
+			       "--trace-function: '%s' has %zu functions '%s': %s", program,
+			       found.nr, name, list);
+	}
+	sym_named_done(&found);
+	elf_file_done(&f);
+	os_map_done(&map);
+	return err;
+}
+
+enum clew_err rec_events_function(struct rec_event_list *list, const char *program,
+				  const char *text, struct rec_error *error)
 {
 	const struct rec_event *trace = last_trace(list);
+	enum clew_err err;
 
 	if (!*text || *text == '@')
 		return rec_fail(error, CLEW_INVALID,
@@ -132,7 +172,8 @@ enum clew_err rec_events_function(struct rec_event_list *list, const char *text,
 				"--trace-function steps the program (soft_pt), and '%s' is another "
 				"trace; --trace-between is for that",
 				trace->name);
-	return trace ? CLEW_OK : rec_events_parse(list, "soft_pt//u", error);
+	err = program ? check_function(program, text, error) : CLEW_OK;
+	return trace || err ? err : rec_events_parse(list, "soft_pt//u", error);
 }
 
 enum clew_err rec_events_sample_aux(struct rec_event_list *list, uint32_t bytes,

@@ -114,7 +114,7 @@ static char *take_path(struct event_parse *p)
 
 static enum clew_err parse_place(struct event_parse *p, struct event_word *symbol, uint64_t *offset)
 {
-	struct event_word w = event_take_until(p, "+:,{}/ ");
+	struct event_word w = event_take_symbol(p, "+:,{}/ ");
 
 	*symbol = w;
 	*offset = 0;

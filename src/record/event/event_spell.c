@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "elf/sym_name.h"
 
 enum { MAX_EVENTS = 16384 };
 
@@ -30,6 +31,14 @@ CLEW_COLD enum clew_err event_no_memory(struct event_parse *p)
 struct event_word event_take_until(struct event_parse *p, const char *stops)
 {
 	struct event_word w = {p->pos, strcspn(p->pos, stops)};
+
+	p->pos += w.n;
+	return w;
+}
+
+struct event_word event_take_symbol(struct event_parse *p, const char *stops)
+{
+	struct event_word w = {p->pos, sym_name_span(p->pos, stops)};
 
 	p->pos += w.n;
 	return w;

@@ -56,6 +56,9 @@ static inline bool event_word_is(struct event_word w, const char *s)
 /** Take the characters up to the first one in @p stops (or the end). May be empty. */
 struct event_word event_take_until(struct event_parse *p, const char *stops);
 
+/** The same of a function's name, in which stops in brackets and "::" do not count. */
+struct event_word event_take_symbol(struct event_parse *p, const char *stops);
+
 /** Decimal, or hexadecimal after 0x; all of @p w. */
 bool event_word_number(struct event_word w, uint64_t *ret);
 

@@ -50,22 +50,50 @@ enum clew_err event_no_symbol(struct event_parse *p, const struct elf_file *f, c
 				  : "; its symbols are stripped: a file offset (0x...) works too");
 }
 
+void sym_named_text(const struct sym_named *n, char *ret, size_t size)
+{
+	size_t at = 0, i = 0;
+
+	*ret = '\0';
+	for (; i < SYM_NAMED_MAX && n->others[i] && at < size; i++)
+		at += (size_t)snprintf(ret + at, size - at, "%s%s", i ? "; " : "", n->others[i]);
+	if (n->nr > i && at < size)
+		snprintf(ret + at, size - at, "; ...");
+}
+
+static enum clew_err ask_which(struct event_parse *p, const char *path, struct event_word symbol,
+			       const struct sym_named *found)
+{
+	char text[1024];
+
+	sym_named_text(found, text, sizeof(text));
+	return event_fail(p, symbol.s, CLEW_INVALID, "'%s' has %zu functions '%.*s': %s", path,
+			  found->nr, (int)symbol.n, symbol.s, text);
+}
+
 static enum clew_err look_up(struct event_parse *p, const struct elf_file *f, const char *path,
 			     struct event_word symbol, uint64_t *ret)
 {
+	struct sym_named found;
 	char name[MAX_SYMBOL];
-	uint64_t address;
+	enum clew_err err;
 
 	if (symbol.n >= sizeof(name))
 		return event_fail(p, symbol.s, CLEW_INVALID, "longer than a symbol may be");
 	memcpy(name, symbol.s, symbol.n);
 	name[symbol.n] = '\0';
-	if (!elf_sym_address(f, name, &address))
-		return event_no_symbol(p, f, path, symbol);
-	if (!elf_file_offset(f, address, ret))
-		return event_fail(p, symbol.s, CLEW_NOT_FOUND, "'%s' is not in the file's code",
-				  name);
-	return CLEW_OK;
+	if (!sym_name_find(f, name, &found))
+		return event_no_memory(p);
+	err = CLEW_OK;
+	if (!found.nr)
+		err = event_no_symbol(p, f, path, symbol);
+	else if (found.nr > 1)
+		err = ask_which(p, path, symbol, &found);
+	else if (!elf_file_offset(f, found.address, ret))
+		err = event_fail(p, symbol.s, CLEW_NOT_FOUND, "'%s' is not in the file's code",
+				 name);
+	sym_named_done(&found);
+	return err;
 }
 
 enum clew_err event_symbol_offset(struct event_parse *p, const char *path, struct event_word symbol,

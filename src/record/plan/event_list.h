@@ -110,9 +110,10 @@ enum clew_err rec_events_trigger(struct rec_event_list *list, const char *progra
 enum clew_err rec_events_between(struct rec_event_list *list, const char *program, const char *text,
 				 struct rec_error *error);
 
-/** --trace-function: there is a soft_pt, or it is added. */
-enum clew_err rec_events_function(struct rec_event_list *list, const char *text,
-				  struct rec_error *error);
+/** --trace-function: there is a soft_pt, or it is added. @p program as above: a name that stands
+ * for several of its functions is refused. */
+enum clew_err rec_events_function(struct rec_event_list *list, const char *program,
+				  const char *text, struct rec_error *error);
 
 /** --aux-sample: all events after a trace have its newest @p bytes in their samples. */
 enum clew_err rec_events_sample_aux(struct rec_event_list *list, uint32_t bytes,

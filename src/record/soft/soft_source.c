@@ -213,7 +213,8 @@ static void report(void *ctx, bool is_verbose)
 			"soft_pt: the tracing process ended early: the end of the trace is missing");
 	if (s->plan.function && !t->nr_calls)
 		rec_say(s->ui, REC_WARNING,
-			"--trace-function %s: it was not called, or no such function was loaded",
+			"--trace-function %s: it was not called, or no function of that name, or "
+			"several of one file, were loaded",
 			s->plan.function);
 	else if (s->plan.function)
 		rec_say(s->ui, REC_NOTE, "%llu call%s of %s", (unsigned long long)t->nr_calls,

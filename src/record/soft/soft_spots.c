@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
-#include "elf/elf_sym.h"
+#include "elf/sym_name.h"
 #include "os/file.h"
 #include "os/proc.h"
 #include "os/proc_map.h"
@@ -16,15 +16,16 @@ static bool symbol_offset(const struct soft_space *s, const struct soft_map *m, 
 	char path[PROC_MAP_FILE_BYTES];
 	struct os_map map = {0};
 	struct elf_file f = {0};
-	uint64_t address;
+	struct sym_named found = {0};
 	bool is_found = false;
 
 	proc_map_file(path, (uint32_t)s->code.pid, m->start, m->end);
 	if (os_map_file(path, &map, NULL) && os_map_file(m->path, &map, NULL))
 		return false;
 	if (!elf_file_open(&f, map.data, map.size, NULL))
-		is_found =
-			elf_sym_address(&f, symbol, &address) && elf_file_offset(&f, address, ret);
+		is_found = sym_name_find(&f, symbol, &found) && found.nr == 1 &&
+			   elf_file_offset(&f, found.address, ret);
+	sym_named_done(&found);
 	elf_file_done(&f);
 	os_map_done(&map);
 	return is_found;
