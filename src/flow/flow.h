@@ -52,7 +52,8 @@ enum flow_event_kind {
 	FLOW_EV_TRACE_ON,  /* is_overflow; is_target: at address, isa, after the context there */
 	FLOW_EV_CONTEXT,   /* context, space */
 	FLOW_EV_RANGE,     /* [address, end): executed, but not to a waypoint: up to an exception,
-			      or to unreadable code, or to a source address */
+			      or to unreadable code, or to a source address, or the first part
+			      of a long run without one */
 	FLOW_EV_NO_PATH,   /* from address to end, by count instructions (0: unknown), the trace
 			      does not say on which way (ETM: Q) */
 	FLOW_EV_NACC,      /* no code at address */
