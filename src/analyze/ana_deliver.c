@@ -4,6 +4,7 @@
 #include "analyze/ana_defer.h"
 #include "analyze/ana_filter.h"
 #include "analyze/ana_guest.h"
+#include "analyze/ana_lbr.h"
 #include "analyze/ana_own_ids.h"
 #include "analyze/ana_queue.h"
 #include "analyze/ana_resolve.h"
@@ -50,7 +51,7 @@ static enum clew_err resolve_branches(struct analyze *a, struct who_thread *t, s
 	for (uint64_t i = 0; i < s->branches.nr; i++) {
 		struct perf_branch br = perf_branch_get(s, i);
 
-		locs[2 * i] = ana_resolve(a, t, level_of_address(br.from, level), br.from);
+		locs[2 * i] = ana_resolve_source(a, t, level_of_address(br.from, level), br.from);
 		locs[2 * i + 1] = ana_resolve(a, t, level_of_address(br.to, level), br.to);
 		if (!locs[2 * i] || !locs[2 * i + 1])
 			return CLEW_NO_MEMORY;
@@ -97,6 +98,7 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 	const uint8_t *methods = NULL;
 	struct ana_user plain;
 	enum clew_err err = CLEW_OK;
+	uint8_t callers = callers_of(a, user, level);
 	uint32_t nr = 0;
 
 	if (s->sample_type & PERF_SAMPLE_IP) {
@@ -107,8 +109,12 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 	}
 	if (err == CLEW_OK && ana_has_stack(s) && (!a->opts.no_chains || a->opts.wants_outcomes))
 		err = ana_unwind(a, t, e, &words, &methods, &nr);
+	else if (err == CLEW_OK && ana_has_lbr(e) && !a->opts.no_chains) {
+		err = ana_lbr_words(a, t, e, &words);
+		callers &= ANA_CALLERS_OTHER; /* the user's are calls themselves */
+	}
 	if (err == CLEW_OK && words.nr && !a->opts.no_chains)
-		err = ana_resolve_chain(a, t, &words, callers_of(a, user, level), &e->chain);
+		err = ana_resolve_chain(a, t, &words, callers, &e->chain);
 	if (err == CLEW_OK && wants_user_state(a)) {
 		if (!user) {
 			plain = ana_user_of_plain(t, e, &words, methods, nr);

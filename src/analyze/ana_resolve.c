@@ -81,8 +81,8 @@ static struct ana_site find_site(struct analyze *a, struct who_space *space, boo
 }
 
 /* @p back: 1 for a return address, which takes the place of the byte before it. */
-static const struct ana_loc *make_loc(struct analyze *a, struct ana_site *site,
-				      enum ana_level level, uint64_t ip, uint64_t back)
+static struct ana_loc *make_loc(struct analyze *a, struct ana_site *site, enum ana_level level,
+				uint64_t ip, uint64_t back)
 {
 	struct ana_loc *loc = arena_zalloc(&a->cache.memory, sizeof(*loc));
 
@@ -162,8 +162,8 @@ static bool is_same(struct analyze *a, struct who_space *space, const struct ana
 	       (!s.place->only_sym || loc->sym == s.place->only_sym);
 }
 
-static const struct ana_loc *resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
-				     uint64_t ip, enum ana_arrival arrival)
+static struct ana_loc *resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
+			       uint64_t ip, enum ana_arrival arrival)
 {
 	struct who_space *space = space_of(a, t, level);
 	uint32_t space_id = space ? space->id : SPACE_OF_LEVEL(level);
@@ -179,7 +179,7 @@ static const struct ana_loc *resolve(struct analyze *a, struct who_thread *t, en
 	if (!slot->loc || !is_same(a, space, slot)) {
 		uint64_t back;
 		struct ana_site site = find_site(a, space, level == ANA_KERNEL, ip, arrival, &back);
-		const struct ana_loc *loc = make_loc(a, &site, level, ip, back);
+		struct ana_loc *loc = make_loc(a, &site, level, ip, back);
 
 		if (!loc)
 			return NULL;
@@ -197,6 +197,23 @@ const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum 
 				  uint64_t ip)
 {
 	return resolve(a, t, ana_level_in(t, level), ip, ANA_AT);
+}
+
+static enum ana_source source_of(struct analyze *a, const struct ana_loc *loc)
+{
+	struct dso *d = loc->dso ? dso_store_at(analyze_dsos(a), dso_id(loc->dso)) : NULL;
+
+	return d ? a->opts.source_of(a->opts.source_ctx, d, loc->rel) : ANA_SOURCE_UNKNOWN;
+}
+
+const struct ana_loc *ana_resolve_source(struct analyze *a, struct who_thread *t,
+					 enum ana_level level, uint64_t ip)
+{
+	struct ana_loc *loc = resolve(a, t, ana_level_in(t, level), ip, ANA_AT);
+
+	if (loc && a->opts.source_of && loc->source == ANA_SOURCE_NOT_ASKED)
+		loc->source = (uint8_t)source_of(a, loc);
+	return loc;
 }
 
 /* A mark in a chain: the level of what follows. @return false: not a mark we know; the rest means

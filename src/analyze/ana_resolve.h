@@ -13,8 +13,8 @@ struct ana_cache {
 	struct ana_loc_slot {
 		uint64_t ip;
 		uint32_t space, generation;
-		uint8_t arrival;           /* enum ana_arrival */
-		const struct ana_loc *loc; /* NULL: empty */
+		uint8_t arrival;     /* enum ana_arrival */
+		struct ana_loc *loc; /* NULL: empty */
 	} * locs;
 	size_t nr_locs, cap_locs; /* nr_locs: slots in use */
 	struct ana_chain_slot {
@@ -31,6 +31,9 @@ struct ana_cache {
 
 const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
 				  uint64_t ip);
+/** The same of an address that a branch comes from, with ana_loc.source. */
+const struct ana_loc *ana_resolve_source(struct analyze *a, struct who_thread *t,
+					 enum ana_level level, uint64_t ip);
 
 /** Of which frames of a chain what does not follow a mark is looked up as a caller (ana_caller.h);
  * all others are looked up at their addresses themselves, as perf does it. */

@@ -92,6 +92,7 @@ void analyze_free(struct analyze *a)
 	map_u64_done(&a->counters);
 	map_u64_done(&a->unresolved_by_dso);
 	vec_done(&a->unresolved);
+	vec_done(&a->lbr);
 	ana_stacks_free(a->stacks);
 	who_free(a->who);
 	ana_places_done(&a->places);

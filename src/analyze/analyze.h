@@ -30,6 +30,14 @@ enum ana_level {
 	ANA_COOKIE /* no address: what names a deferred stack, with no_merge */
 };
 
+/** What is at an address that a branch is said to come from. */
+enum ana_source {
+	ANA_SOURCE_NOT_ASKED,
+	ANA_SOURCE_UNKNOWN, /* its code is not at hand */
+	ANA_SOURCE_BRANCH,
+	ANA_SOURCE_OTHER /* no branch begins there */
+};
+
 /** A resolved code address. */
 struct ana_loc {
 	uint64_t ip;           /* as recorded */
@@ -43,6 +51,7 @@ struct ana_loc {
 	uint8_t level;  /* enum ana_level */
 	bool is_return; /* ip is where a call returns to: sym and lines are those of the call */
 	bool is_entry;  /* of a kernel's exceptions: the next frame of a chain was interrupted */
+	uint8_t source; /* enum ana_source; of branches' sources, with ana_opts.source_of */
 };
 
 /** A call chain without its marks, the sampled (innermost) address first. Equal chains of an epoch
@@ -323,9 +332,13 @@ struct ana_opts {
 	struct dso_store_opts symbols;
 	struct dso_store *dsos; /* made with @symbols, outlives the analysis; NULL: its own */
 	struct ana_filter filter;
-	bool wants_lines;         /* source lines and inlined functions for each location */
-	bool wants_addr;          /* resolve sample->addr */
-	bool wants_branches;      /* resolve branch stacks */
+	bool wants_lines;    /* source lines and inlined functions for each location */
+	bool wants_addr;     /* resolve sample->addr */
+	bool wants_branches; /* resolve branch stacks */
+	/* Of each source in them, once: called where symbols are looked up, by one thread at a
+	 * time. NULL: ana_loc.source stays NOT_ASKED. */
+	enum ana_source (*source_of)(void *ctx, struct dso *d, uint64_t rel);
+	void *source_ctx;
 	bool wants_records;       /* deliver other records too */
 	bool no_symbols;          /* leave ana_loc.sym NULL: dso and rel only */
 	bool no_chains;           /* leave ana_event.chain NULL */

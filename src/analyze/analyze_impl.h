@@ -42,6 +42,9 @@ struct analyze {
 		VEC(struct ana_unresolved);
 	} unresolved;
 	struct ana_stacks *stacks; /* NULL: none was met yet */
+	struct {
+		VEC(uint64_t);
+	} lbr; /* ana_lbr_words() */
 	struct ana_losses losses;
 	struct ana_aux aux;
 	struct ana_tracing tracing;

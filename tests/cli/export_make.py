@@ -69,6 +69,16 @@ def symbols(path):
     return {name: (int(at, 16) - address + offset, int(size)) for at, size, name in rows}
 
 
+def branches_in(path, function):
+    """Offset in the function, what is there, and the name of where it goes, of each branch in it, by objdump; without that: none."""
+    try:
+        out = run("objdump", "-d", "--no-show-raw-insn", "--disassemble=" + function, path).stdout.decode()
+    except FileNotFoundError:
+        return []
+    rows = re.findall(r"^ +([0-9a-f]+):\t(\S+)(?:.*<([^+>]+))?", out, re.M)
+    return [(int(a, 16) - int(rows[0][0], 16), op, to) for a, op, to in rows if re.match(r"j|call|bl?$|b\.|cb|tb|ret", op)]
+
+
 program = compiled("app", SOURCE)
 at = symbols(program)
 KERNEL_AT = 0xFFFFFFFF81000000
