@@ -111,7 +111,7 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 		err = ana_unwind(a, t, e, &words, &methods, &nr);
 	else if (err == CLEW_OK && ana_has_lbr(e) && !a->opts.no_chains) {
 		err = ana_lbr_words(a, t, e, &words);
-		callers &= ANA_CALLERS_OTHER; /* the user's are calls themselves */
+		callers &= (uint8_t)~ANA_CALLERS_USER; /* the user's are calls themselves */
 	}
 	if (err == CLEW_OK && words.nr && !a->opts.no_chains)
 		err = ana_resolve_chain(a, t, &words, callers, &e->chain);

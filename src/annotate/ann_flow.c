@@ -93,7 +93,8 @@ double ann_run_ipc(const struct ann_insn *n)
 	return per(n->run_insns, n->run_cycles) * CODE_CYCLE;
 }
 
-static void add_branches(struct annotation *a, const struct code_table *t, bool is_linked)
+static void add_branches(struct annotation *a, const struct code_table *t, bool is_linked,
+			 bool has_runs)
 {
 	vec_for_each (&a->insns, n) {
 		uint64_t at = place(n, is_linked);
@@ -104,7 +105,7 @@ static void add_branches(struct annotation *a, const struct code_table *t, bool 
 			n->mispredicted += t->data[i].nr_part;
 		}
 		/* Of stacks the oldest branch has no run that leads to it. */
-		if (n->executed < n->taken)
+		if (has_runs && n->executed < n->taken)
 			n->executed = n->taken;
 	}
 }
@@ -112,10 +113,13 @@ static void add_branches(struct annotation *a, const struct code_table *t, bool 
 bool annotation_add_flow(struct annotation *a, const struct code_counts *c, bool is_linked,
 			 enum ann_flow flow)
 {
+	bool has_runs = c->runs.nr || flow == ANN_FLOW_EXACT;
+
 	if (!add_runs(a, &c->runs, is_linked) || !add_cycles(a, &c->runs, is_linked))
 		return false;
-	add_branches(a, &c->branches, is_linked);
-	a->flow = flow;
+	add_branches(a, &c->branches, is_linked, has_runs);
+	if (has_runs || a->flow == ANN_FLOW_NONE)
+		a->flow = has_runs ? flow : ANN_FLOW_BRANCHES;
 	return true;
 }
 

@@ -54,7 +54,12 @@ struct ann_column {
 	struct ann_weight weight; /* of the function */
 };
 
-enum ann_flow { ANN_FLOW_NONE, ANN_FLOW_SAMPLED, ANN_FLOW_EXACT };
+enum ann_flow {
+	ANN_FLOW_NONE,
+	ANN_FLOW_SAMPLED,
+	ANN_FLOW_EXACT,
+	ANN_FLOW_BRANCHES, /* sampled, and of taken branches alone: executed is unknown */
+};
 
 /** Zeroed struct = empty. Texts of dso and sym live as long as the store. */
 struct annotation {

@@ -5,7 +5,7 @@
 
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
-#include "profile/branch_edges.h"
+#include "cli/stack_notes.h"
 #include "profile/counted_cycles.h"
 #include "profile/counted_trace.h"
 #include "trace/perf/perf_trace.h"
@@ -33,15 +33,15 @@ static enum clew_err count_trace(struct annotate_flow *f, struct clew_diag *diag
 	return err;
 }
 
-static enum clew_err count_stacks(struct annotate_flow *f, struct clew_diag *diag)
+static enum clew_err count_stacks(struct annotate_flow *f, const char *path, struct clew_diag *diag)
 {
-	struct branch_edges_totals totals = {0};
 	enum clew_err err;
 
 	cli_progress_begin("counting branches", 0);
-	err = branch_edges(&f->code, f->analysis, NULL, &totals, diag);
-	f->kind = totals.nr_stacks ? ANN_FLOW_SAMPLED : ANN_FLOW_NONE;
-	branch_edges_totals_done(&totals);
+	err = branch_edges(&f->code, f->analysis, NULL, &f->stacks, diag);
+	f->kind = f->stacks.nr_stacks ? ANN_FLOW_SAMPLED : ANN_FLOW_NONE;
+	if (err == CLEW_OK)
+		stack_notes_report(path, &f->stacks);
 	return err;
 }
 
@@ -60,11 +60,11 @@ int annotate_flow_read(struct annotate_flow *f, const struct cli_input *in, stru
 			 in->path);
 		return CLI_OK;
 	}
-	branch_edges_wish(&opts);
+	branch_edges_wish(&opts, &f->sources);
 	opts.dsos = analyze_dsos(first);
 	err = analyze_open(&f->analysis, &in->input, &opts, &diag);
 	if (err == CLEW_OK)
-		err = has_trace ? count_trace(f, &diag) : count_stacks(f, &diag);
+		err = has_trace ? count_trace(f, &diag) : count_stacks(f, in->path, &diag);
 	/* What is damaged was said of the first pass. */
 	if (err == CLEW_OK || err == CLEW_BAD_FILE || err == CLEW_UNSUPPORTED)
 		return CLI_OK;
@@ -95,4 +95,6 @@ void annotate_flow_done(struct annotate_flow *f)
 	counted_code_done(&f->code);
 	trace_input_free(f->trace);
 	analyze_free(f->analysis);
+	branch_edges_totals_done(&f->stacks);
+	branch_sources_done(&f->sources);
 }

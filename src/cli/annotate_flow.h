@@ -4,7 +4,7 @@
 
 #include "annotate/annotation.h"
 #include "cli/common/input.h"
-#include "profile/counted_code.h"
+#include "profile/branch_edges.h"
 
 /** What ran, of the recording's trace, else of its branch stacks: read in a second pass. Zeroed
  * struct = nothing known. */
@@ -12,6 +12,8 @@ struct annotate_flow {
 	struct counted_code code;
 	struct analyze *analysis; /* its binaries are the first one's */
 	struct trace_input *trace;
+	struct branch_sources sources;
+	struct branch_edges_totals stacks;
 	enum ann_flow kind;
 };
 

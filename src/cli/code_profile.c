@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/path_name.h"
 #include "cli/common/message.h"
+#include "cli/stack_notes.h"
 #include "trace/perf/perf_trace.h"
 
 enum { MAX_LISTED = 8 };
@@ -20,7 +21,7 @@ static bool is_named(const struct counted_binary *b, const char *name)
 
 bool code_profile_has(const struct counted_binary *b, const char *name)
 {
-	return (b->counts.runs.nr || b->counts.samples.nr) && is_named(b, name);
+	return (b->counts.runs.nr || b->counts.samples.nr || b->nr_left) && is_named(b, name);
 }
 
 const struct counted_binary *code_profile_choose(const struct code_profile *p, const char *name)
@@ -86,6 +87,9 @@ void code_profile_report_binary(const struct counted_binary *b, const char *to)
 	if (b->counts.runs.nr)
 		cli_note("%s: %s: %zu ranges, %zu branches", to, of, b->counts.runs.nr,
 			 b->counts.branches.nr);
+	else if (b->nr_left)
+		cli_note("%s: %s: no ranges, %zu branches, %zu sampled addresses", to, of,
+			 b->counts.branches.nr, b->counts.samples.nr);
 	else
 		cli_note("%s: %s: %zu sampled addresses", to, of, b->counts.samples.nr);
 	if (b->is_not_found && dso_kind(b->dso) == DSO_KERNEL)
@@ -102,6 +106,28 @@ void code_profile_report_binary(const struct counted_binary *b, const char *to)
 	if (b->counts.nr_dropped)
 		cli_warn("%s: %llu counts were skipped: more than %d distinct ones", b->path,
 			 (unsigned long long)b->counts.nr_dropped, CODE_MAX_COUNTS);
+}
+
+void code_profile_report_base(const struct counted_binary *b, enum autofdo_base base)
+{
+	if (!autofdo_bases_differ(b))
+		return;
+	if (base == AUTOFDO_OFFSET)
+		cli_note("%s: addresses are offsets in the file, for simpleperf and AutoFDO of "
+			 "today; create_llvm_prof 0.19 needs --autofdo-base=segment",
+			 b->path);
+	else
+		cli_note("%s: addresses count from the first segment, for create_llvm_prof 0.19; "
+			 "simpleperf and AutoFDO of today need --autofdo-base=offset",
+			 b->path);
+}
+
+int code_profile_find_base(const char *name, enum autofdo_base *ret)
+{
+	if (autofdo_find_base(name, ret))
+		return CLI_OK;
+	cli_error("--autofdo-base=%s: offset or segment", name);
+	return CLI_USAGE;
 }
 
 /* --- what was not counted --- */
@@ -134,16 +160,35 @@ const struct clew_diag *code_profile_cut(const struct code_profile *p)
 	return p->trace ? &p->trace->cut : p->analysis ? &analyze_summary(p->analysis)->end : &none;
 }
 
+static bool has_runs(const struct code_profile *p)
+{
+	vec_for_each (&p->code.binaries, b) {
+		if (b->counts.runs.nr)
+			return true;
+	}
+	return false;
+}
+
+static void report_ops(const struct code_profile *p)
+{
+	if (!p->totals.nr_branches)
+		return;
+	cli_note("%s: counts are of %llu sampled branches, not of all that ran", p->in->path,
+		 (unsigned long long)p->totals.nr_branches);
+	if (!has_runs(p))
+		cli_note("%s: only taken branches were recorded, without the one before each: it "
+			 "is unknown what ran between them",
+			 p->in->path);
+}
+
 void code_profile_report(const struct code_profile *p)
 {
 	cli_input_warn_cut(p->in, code_profile_cut(p));
 	cli_etm_report_warnings(&p->warnings, p->in->path);
 	if (p->trace)
 		report_gaps(p);
-	if (p->stacks.nr_bad_runs)
-		cli_note("%s: %llu of %llu branches do not follow from the one before", p->in->path,
-			 (unsigned long long)p->stacks.nr_bad_runs,
-			 (unsigned long long)p->stacks.nr_branches);
+	report_ops(p);
+	stack_notes_report(p->in->path, &p->stacks);
 }
 
 /* --- counting --- */
@@ -220,7 +265,7 @@ static int open_file(struct code_profile *p)
 	struct clew_diag diag = {0};
 	enum clew_err err;
 
-	branch_edges_wish(&p->in->opts);
+	branch_edges_wish(&p->in->opts, &p->sources);
 	if (analyze_open(&p->analysis, &p->in->input, &p->in->opts, &diag))
 		return cli_input_fail(p->in, &diag);
 	if (p->no_trace)
@@ -296,5 +341,6 @@ void code_profile_done(struct code_profile *p)
 	branch_edges_totals_done(&p->stacks);
 	trace_input_free(p->trace);
 	analyze_free(p->analysis);
+	branch_sources_done(&p->sources);
 	vec_done(&p->warnings);
 }

@@ -3,6 +3,7 @@
 #define CLI_CODE_PROFILE_H
 
 #include "cli/trace/etm_input.h"
+#include "format/profile/autofdo_text.h"
 #include "profile/branch_edges.h"
 #include "profile/counted_trace.h"
 
@@ -32,6 +33,7 @@ struct code_profile {
 	struct counted_code code;
 	struct counted_trace_totals totals;
 	struct branch_edges_totals stacks;
+	struct branch_sources sources;
 	struct cli_etm_warnings warnings;
 };
 
@@ -53,6 +55,15 @@ bool code_profile_has(const struct counted_binary *b, const char *name);
  * named. NULL: none. */
 const struct counted_binary *code_profile_choose(const struct code_profile *p, const char *name);
 
+/* The help of the option for both commands. */
+#define CODE_PROFILE_BASE_OPTION(name)                                                                           \
+ {                                                                                                               \
+  0, "autofdo-base", "BASE",                                                                                     \
+	  "autofdo: addresses are an offset in the file (default; simpleperf, AutoFDO of today), or count from " \
+	  "the first segment (create_llvm_prof 0.19)",                                                           \
+	  CLI_STRING, (name)                                                                                     \
+ }
+
 /** There is none: say why. @return CLI_FAILED. */
 int code_profile_refuse(const struct code_profile *p, const char *name);
 
@@ -61,6 +72,12 @@ void code_profile_report_binary(const struct counted_binary *b, const char *to);
 
 /** Where the input ends inside a record; code CLEW_OK: it does not. */
 const struct clew_diag *code_profile_cut(const struct code_profile *p);
+
+/** autofdo: which addresses were written, where its two readers need different ones. */
+void code_profile_report_base(const struct counted_binary *b, enum autofdo_base base);
+
+/** --autofdo-base=@p name; NULL: the default. @return CLI_OK, or CLI_USAGE after a message. */
+int code_profile_find_base(const char *name, enum autofdo_base *ret);
 
 /** What was not counted. */
 void code_profile_report(const struct code_profile *p);

@@ -135,6 +135,7 @@ static int refuse_options(const struct export_run *r)
 		{!r->code && r->binary,              "--binary"         },
 		{!is_exact(r) && r->takes_hits,      "--samples"        },
 		{!is_autofdo(r) && r->has_indirect,  "--indirect"       },
+		{!is_autofdo(r) && r->base_name,     "--autofdo-base"   },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
@@ -234,6 +235,7 @@ static int parse(struct export_run *r, int argc, char **argv)
 		{0, "samples", NULL, "lcov of a recording without instruction trace: how often lines were sampled, which is no coverage",
 		 CLI_FLAG, &r->takes_hits},
 		{0, "indirect", NULL, "autofdo: include the targets of indirect branches", CLI_FLAG, &r->has_indirect},
+		CODE_PROFILE_BASE_OPTION(&r->base_name),
 		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
 		{0, "itrace", "[OPTS]", "events to make of the trace (default i100usbe), as for clew report; --no-itrace: none",
 		 CLI_CALL, &r->itrace, cli_itrace_set, true},

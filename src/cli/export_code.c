@@ -16,7 +16,7 @@
 
 static enum clew_err write_autofdo(struct export_code *x, const struct clew_sink *sink)
 {
-	const struct autofdo_opts opts = {.has_indirect = x->run->has_indirect};
+	const struct autofdo_opts opts = {.base = x->base, .has_indirect = x->run->has_indirect};
 
 	return autofdo_text(x->binary, &opts, sink);
 }
@@ -74,7 +74,7 @@ static const struct code_format formats[] = {
 	{.name = "llvm-profgen", .summary = "llvm-profgen --unsymbolized-profile --use-offset=0", .write = write_profgen,
 	 .instead = "llvm-profgen reads branches alone; of plain samples, --to llvm writes what it would make, --to autofdo and --to bolt profiles for other tools"},
 	{.name = "autofdo", .summary = "create_llvm_prof --profiler=text", .takes_samples = true,
-	 .write = write_autofdo, .report = export_code_warn_dwarf},
+	 .write = write_autofdo, .report = export_code_report_autofdo, .put = export_code_put_autofdo},
 	{.name = "bolt", .summary = "perf2bolt --pa; of plain samples: llvm-bolt -data", .takes_samples = true,
 	 .write = write_bolt, .report = export_code_report_bolt, .put = export_code_put_bolt},
 };
@@ -146,7 +146,10 @@ int export_code(struct export_run *r)
 			    .instead = r->code->instead,
 			    .samples = {r->opts.event, true}}
         };
-	int status = code_profile_read(&x.profile);
+	int status = code_profile_find_base(r->base_name, &x.base);
+
+	if (status == CLI_OK)
+		status = code_profile_read(&x.profile);
 
 	if (status == CLI_OK && x.profile.analysis) {
 		r->opts.events = perf_file_evlist(analyze_file(x.profile.analysis));

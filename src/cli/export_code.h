@@ -16,6 +16,7 @@ struct export_code {
 	const struct counted_binary *binary; /* of formats that cover one */
 	struct inline_profile inlined;       /* of llvm */
 	struct line_counts lines;            /* of lcov */
+	enum autofdo_base base;              /* of autofdo */
 	uint64_t nr_nowhere;                 /* bolt: samples in no function */
 };
 
@@ -43,7 +44,8 @@ const struct code_format *export_code_find(const char *name);
 int export_code(struct export_run *r);
 
 /* What is special about a format, for its row. */
-void export_code_warn_dwarf(const struct export_code *x);
+void export_code_report_autofdo(const struct export_code *x);
+void export_code_put_autofdo(const struct export_code *x, struct json_put *j);
 void export_code_report_bolt(const struct export_code *x);
 void export_code_put_bolt(const struct export_code *x, struct json_put *j);
 void export_code_report_inlined(const struct export_code *x);

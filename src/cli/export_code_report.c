@@ -62,7 +62,7 @@ static void report_others(const struct export_code *x)
 
 /* --- of one format --- */
 
-void export_code_warn_dwarf(const struct export_code *x)
+static void warn_dwarf(const struct export_code *x)
 {
 	unsigned int version = x->binary->dso ? dso_line_version(x->binary->dso) : 0;
 
@@ -72,6 +72,13 @@ void export_code_warn_dwarf(const struct export_code *x)
 			 x->binary->path, version);
 		cli_hint("build it with -gdwarf-4, or use --to llvm");
 	}
+}
+
+void export_code_report_autofdo(const struct export_code *x)
+{
+	if (!x->run->is_json)
+		code_profile_report_base(x->binary, x->base);
+	warn_dwarf(x);
 }
 
 void export_code_report_bolt(const struct export_code *x)
@@ -169,6 +176,12 @@ void export_code_put_lines(const struct export_code *x, struct json_put *j)
 	json_put_u64(j, "binaries_without_lines", x->lines.nr_without);
 }
 
+void export_code_put_autofdo(const struct export_code *x, struct json_put *j)
+{
+	json_put_string(j, "base", x->base == AUTOFDO_OFFSET ? "offset" : "segment");
+	json_put_bool(j, "bases_differ", autofdo_bases_differ(x->binary));
+}
+
 void export_code_put_bolt(const struct export_code *x, struct json_put *j)
 {
 	json_put_u64(j, "samples_in_no_function", x->nr_nowhere);
@@ -227,7 +240,12 @@ static void put_samples(const struct export_code *x, struct json_put *j)
 {
 	const struct ana_summary *s = summary_of(x);
 
-	json_put_u64(j, "samples", x->profile.stacks.nr_samples);
+	const struct branch_edges_totals *t = &x->profile.stacks;
+
+	json_put_u64(j, "samples", t->nr_samples);
+	json_put_u64(j, "filtered_stacks", t->nr_filtered);
+	json_put_u64(j, "not_branches", t->nr_not_branches);
+	json_put_u64(j, "bad_ranges", t->nr_bad_runs);
 	json_put_u64(j, "omitted_samples", nr_omitted(x));
 	json_put_u64(j, "filtered_samples", s->nr_filtered);
 	json_put_u64(j, "bad_samples", s->nr_bad);

@@ -21,6 +21,7 @@ struct export_run {
 	const char *binary; /* --binary */
 	bool takes_hits;    /* --samples */
 	bool has_indirect;
+	const char *base_name; /* --autofdo-base */
 	struct export_opts opts;
 	struct analyze *analysis; /* NULL: of a snapshot */
 	struct export *export;

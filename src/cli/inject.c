@@ -18,13 +18,14 @@ struct inject;
 
 struct profile_format {
 	const char *name;
+	bool has_base; /* --autofdo-base */
 	enum clew_err (*write)(const struct inject *c, const struct counted_binary *b,
 			       const struct clew_sink *sink);
 };
 
 struct inject {
 	struct cli_input in;
-	const char *format_name, *out_path, *binary;
+	const char *format_name, *out_path, *binary, *base_name;
 	uint64_t nr_threads;
 	bool merges_stacks; /* the members below are unused */
 	struct autofdo_opts autofdo;
@@ -46,8 +47,8 @@ static enum clew_err write_bolt(const struct inject *c, const struct counted_bin
 }
 
 static const struct profile_format formats[] = {
-	{"autofdo", write_autofdo},
-	{"bolt",    write_bolt   },
+	{"autofdo", true,  write_autofdo},
+	{"bolt",    false, write_bolt   },
 };
 
 static const struct profile_format *find_format(const char *name)
@@ -104,6 +105,13 @@ static int write_stdout(const struct inject *c, const struct counted_binary *b)
 	return cli_fail("standard output", &diag);
 }
 
+static void report_binary(const struct inject *c, const struct counted_binary *b, const char *to)
+{
+	code_profile_report_binary(b, to);
+	if (c->format->has_base)
+		code_profile_report_base(b, c->autofdo.base);
+}
+
 static int write_one(const struct inject *c)
 {
 	const struct counted_binary *b = code_profile_choose(&c->profile, c->binary);
@@ -116,7 +124,7 @@ static int write_one(const struct inject *c)
 	status = c->out_path ? write_file(c, b, c->out_path) : write_stdout(c, b);
 	if (status != CLI_OK)
 		return status;
-	code_profile_report_binary(b, to);
+	report_binary(c, b, to);
 	vec_for_each (&c->profile.code.binaries, i)
 		nr_others += i != b && code_profile_has(i, NULL);
 	if (nr_others && !c->binary)
@@ -154,7 +162,7 @@ static int write_all(const struct inject *c)
 		name_file(c, b, &path);
 		if (write_file(c, b, buf_cstr(&path)))
 			return CLI_FAILED;
-		code_profile_report_binary(b, buf_cstr(&path));
+		report_binary(c, b, buf_cstr(&path));
 		nr++;
 	}
 	return nr ? CLI_OK : code_profile_refuse(&c->profile, c->binary);
@@ -193,6 +201,7 @@ int cmd_inject(int argc, char **argv)
 		 CLI_STRING, &c.binary},
 		{0, "indirect", NULL, "autofdo: include the targets of indirect branches",
 		 CLI_FLAG, &c.autofdo.has_indirect},
+		CODE_PROFILE_BASE_OPTION(&c.base_name),
 		{0, "merge-stacks", NULL, "copy the recording, with deferred user stacks merged "
 					  "into their samples, for perf before 6.19 and other "
 					  "readers", CLI_FLAG, &c.merges_stacks},
@@ -240,5 +249,11 @@ int cmd_inject(int argc, char **argv)
 		cli_hint("--format=autofdo or --format=bolt");
 		return CLI_USAGE;
 	}
+	if (c.base_name && !c.format->has_base) {
+		cli_error("--autofdo-base is not for --format=%s", c.format_name);
+		return CLI_USAGE;
+	}
+	if (code_profile_find_base(c.base_name, &c.autofdo.base) != CLI_OK)
+		return CLI_USAGE;
 	return run(&c);
 }

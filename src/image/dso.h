@@ -180,6 +180,10 @@ bool dso_has_linked(const struct dso *d);
 /** The linked address of the file's first loaded segment; 0: no file. */
 uint64_t dso_link_base(const struct dso *d);
 
+/** Where the linked address @p address of code lies in the file, by its executable segments.
+ * @return false: no such file, or it has no code there; so is it of a module, which has none. */
+bool dso_file_offset(const struct dso *d, uint64_t address, uint64_t *ret);
+
 /** The recording's build id, or where it has none the file's; size 0: none. */
 struct dso_build_id dso_file_id(const struct dso *d);
 

@@ -103,6 +103,22 @@ uint64_t dso_link_base(const struct dso *d)
 	return 0;
 }
 
+bool dso_file_offset(const struct dso *d, uint64_t address, uint64_t *ret)
+{
+	const struct elf_file *f = linked_file(own(d));
+
+	for (size_t i = 0; f && i < f->nr_segments; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (!s->is_load || !s->is_code || address < s->vaddr ||
+		    address - s->vaddr >= s->file_bytes)
+			continue;
+		*ret = address - s->vaddr + s->offset;
+		return true;
+	}
+	return false;
+}
+
 size_t dso_linked_bytes(const struct dso *d, uint64_t address, const uint8_t **ret,
 			uint16_t *ret_machine)
 {

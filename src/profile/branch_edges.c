@@ -2,27 +2,17 @@
 #include "profile/branch_edges.h"
 
 #include "base/same_text.h"
+#include "profile/branch_filter.h"
+#include "profile/branch_walk.h"
+#include "profile/straight_runs.h"
 
-enum {
-	MAX_RUN_BYTES = 1 << 20,  /* AutoFDO's own limit, */
-	MAX_LOOP_BYTES = 1 << 12, /* and for the first entry that is there twice */
-	BRANCH_SPEC_SHIFT = 24,   /* of the flags, 2 bits: */
-	BRANCH_SPEC_MASK = 3,
-	BRANCH_WRONG_PATH = 1,
-};
+enum { MAX_RUN_BYTES = 1 << 20 /* AutoFDO's own limit */ };
 
 struct stacks {
 	struct counted_code *code;
 	const struct branch_edges_opts *opts;
 	struct branch_edges_totals *totals;
 	struct map_u64 event_of; /* index of an evsel -> number in totals->events */
-};
-
-/** One entry, resolved. */
-struct entry {
-	const struct ana_loc *from, *to;
-	uint64_t cycles; /* since the branch before; 0: not counted */
-	bool is_mispredicted;
 };
 
 void branch_edges_totals_done(struct branch_edges_totals *t)
@@ -41,88 +31,50 @@ bool branch_edges_has_stacks(struct analyze *a)
 	return false;
 }
 
-void branch_edges_wish(struct ana_opts *opts)
+void branch_edges_wish(struct ana_opts *opts, struct branch_sources *sources)
 {
+	if (sources)
+		branch_sources_wish(sources, opts);
 	opts->wants_branches = true;
 	opts->no_chains = true;
 	opts->no_merge = true;
 }
 
-static bool is_kernel(const struct ana_loc *l)
+static bool add_branch(void *ctx, const struct ana_loc *from, const struct ana_loc *to,
+		       bool is_mispredicted)
 {
-	return l->level == ANA_KERNEL;
-}
-
-static bool is_other_function(const struct ana_loc *a, const struct ana_loc *b)
-{
-	return a->dso != b->dso || a->sym != b->sym;
-}
-
-static bool add_branch(struct stacks *s, const struct entry *e)
-{
-	struct code_count branch = {.nr = 1, .nr_part = e->is_mispredicted};
+	struct stacks *s = ctx;
+	const struct code_count branch = {.nr = 1, .nr_part = is_mispredicted};
 
 	s->totals->nr_branches++;
-	return counted_code_add_branch(s->code, e->from, e->to, &branch);
+	return counted_code_add_branch(s->code, from, to, &branch);
 }
 
-/** A known fault of some processors: the newest entry twice. A short loop looks the same. */
-static bool is_copy(const struct entry *next, const struct entry *e)
+static bool add_run(void *ctx, const struct branch_run *r)
 {
-	return next->from->ip == e->from->ip && next->to->ip == e->to->ip &&
-	       next->from->ip - next->to->ip > MAX_LOOP_BYTES;
-}
+	struct stacks *s = ctx;
+	const struct code_count run = {.a = r->from->ip,
+				       .b = r->to->ip,
+				       .nr = 1,
+				       .nr_part = r->is_entered,
+				       .nr_timed = r->cycles != 0,
+				       .cycles = r->cycles * CODE_CYCLE,
+				       .flags = CODE_ENTERED};
 
-/** What ran between @p e and the branch that was taken next. */
-static bool add_run(struct stacks *s, const struct entry *e, const struct entry *next)
-{
-	struct code_count run = {.a = e->to->ip,
-				 .b = next->from->ip,
-				 .nr = 1,
-				 .nr_part = is_other_function(e->from, e->to),
-				 .nr_timed = next->cycles != 0,
-				 .cycles = next->cycles * CODE_CYCLE,
-				 .flags = CODE_ENTERED};
-
-	if (!e->to->dso || e->to->dso != next->from->dso)
-		return true;
-	if (next->from->rel < e->to->rel || run.b - run.a > MAX_RUN_BYTES) {
+	if (r->to->rel < r->from->rel || run.b - run.a > MAX_RUN_BYTES) {
 		s->totals->nr_bad_runs++;
 		return true;
 	}
-	return counted_code_add_run(s->code, e->to, &run);
+	return counted_code_add_run(s->code, r->from, &run);
 }
 
-/** Entries to skip: never executed, or into the kernel and back, where execution continues as if
- * nothing had been. */
-static bool is_skipped(const struct perf_branch *b, const struct entry *e)
+static bool add_stack(struct stacks *s, const struct ana_event *e, bool has_all)
 {
-	return (b->flags >> BRANCH_SPEC_SHIFT & BRANCH_SPEC_MASK) == BRANCH_WRONG_PATH ||
-	       is_kernel(e->from) != is_kernel(e->to);
-}
+	const struct branch_walk_sink sink = {add_branch, has_all ? add_run : NULL, s};
 
-static bool add_stack(struct stacks *s, const struct ana_event *e)
-{
-	struct entry next = {0};
-	uint64_t nr_taken = 0;
-
-	for (uint64_t i = 0; i < e->sample->branches.nr; i++) {
-		struct perf_branch b = perf_branch_get(e->sample, i);
-		struct entry at = {e->branches[2 * i], e->branches[2 * i + 1],
-				   perf_branch_cycles(b.flags), b.flags & PERF_BRANCH_MISPRED};
-
-		if (is_skipped(&b, &at)) {
-			next.cycles = 0; /* they do not begin where its run does */
-			continue;
-		}
-		if (!(nr_taken == 1 && is_copy(&next, &at))) {
-			if (!add_branch(s, &at) || (nr_taken && !add_run(s, &at, &next)))
-				return false;
-		}
-		next = at;
-		nr_taken++;
-	}
-	return true;
+	s->totals->nr_stacks++;
+	s->totals->nr_filtered += !has_all;
+	return branch_walk(e, &sink, &s->totals->nr_not_branches);
 }
 
 static bool is_omitted(const struct stacks *s, const struct perf_evsel *evsel)
@@ -135,7 +87,9 @@ static bool is_omitted(const struct stacks *s, const struct perf_evsel *evsel)
 /** NULL: out of memory. */
 static struct branch_edges_event *event_of(struct stacks *s, const struct perf_evsel *evsel)
 {
-	const struct branch_edges_event e = {evsel, 0, is_omitted(s, evsel)};
+	const struct branch_edges_event e = {.evsel = evsel,
+					     .is_omitted = is_omitted(s, evsel),
+					     .has_all = branch_filter_has_all(&evsel->attr)};
 	size_t n, nr = s->totals->events.nr;
 
 	if (!map_u64_number(&s->event_of, evsel->index, nr, SIZE_MAX, &n) ||
@@ -144,15 +98,12 @@ static struct branch_edges_event *event_of(struct stacks *s, const struct perf_e
 	return &s->totals->events.data[n];
 }
 
-static bool add_sample(struct stacks *s, const struct ana_event *e)
+static bool add_sample(struct stacks *s, const struct ana_event *e, bool has_all)
 {
 	s->totals->nr_samples++;
 	if (e->loc && !counted_code_add_sample(s->code, e->loc, 1))
 		return false;
-	if (!e->branches)
-		return true;
-	s->totals->nr_stacks++;
-	return add_stack(s, e);
+	return !e->branches || add_stack(s, e, has_all);
 }
 
 static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
@@ -168,10 +119,19 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 		if (!of)
 			return CLEW_NO_MEMORY;
 		of->nr++;
-		if (!of->is_omitted && !add_sample(s, e))
+		if (!of->is_omitted && !add_sample(s, e, of->has_all))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;
+}
+
+static bool check_runs(struct counted_code *c, struct branch_edges_totals *totals)
+{
+	vec_for_each (&c->binaries, b) {
+		if (!straight_runs_check(b, &totals->nr_bad_runs))
+			return false;
+	}
+	return true;
 }
 
 enum clew_err branch_edges(struct counted_code *ret, struct analyze *a,
@@ -184,6 +144,8 @@ enum clew_err branch_edges(struct counted_code *ret, struct analyze *a,
 	enum clew_err err = analyze_run(a, &consumer, diag);
 
 	map_u64_done(&s.event_of);
+	if (err == CLEW_OK && !check_runs(ret, totals))
+		err = CLEW_NO_MEMORY;
 	if (err == CLEW_OK)
 		counted_code_finish(ret);
 	return err;

@@ -62,7 +62,7 @@ bool code_jumps_walk(const struct counted_binary *b,
 		if (e->a != s.address)
 			look_at(&s, b->dso, &outcomes, e->a);
 		j.nr_run = s.nr_run;
-		j.is_conditional = s.is_conditional;
+		j.is_conditional = s.is_conditional && b->counts.runs.nr;
 		ok = !s.is_jump || take(ctx, &j);
 	}
 	code_outcomes_done(&outcomes);

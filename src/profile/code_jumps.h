@@ -9,7 +9,7 @@ struct code_jump {
 	uint64_t from, to; /* linked addresses */
 	uint64_t nr;       /* how often it went there */
 	uint64_t nr_run;   /* how often its instruction ran, as far as that is known: at least nr */
-	bool is_conditional;
+	bool is_conditional; /* false also where it is unknown how often it was not taken */
 };
 
 /** Each of @p b, which is finished, in order of from and to; those without an instruction in the

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/u64.h"
+
 void counted_code_done(struct counted_code *c)
 {
 	vec_for_each (&c->binaries, b)
@@ -120,6 +122,15 @@ static void link_samples(struct counted_binary *b)
 	t->nr = nr;
 }
 
+static uint64_t count_left(const struct counted_binary *b)
+{
+	uint64_t nr = 0;
+
+	vec_for_each (&b->counts.branches, e)
+		nr = e->a == CODE_ELSEWHERE ? nr : u64_sum(nr, e->nr);
+	return nr;
+}
+
 static void finish_binary(struct counted_binary *b)
 {
 	b->path = b->dso ? dso_path(b->dso) : "[unknown]";
@@ -136,6 +147,7 @@ static void finish_binary(struct counted_binary *b)
 	code_counts_sort(&b->counts);
 	b->weight = code_counts_weight(&b->counts);
 	b->nr_samples = code_counts_samples(&b->counts);
+	b->nr_left = count_left(b);
 }
 
 static int heaviest_first(const void *x, const void *y)
@@ -146,6 +158,8 @@ static int heaviest_first(const void *x, const void *y)
 		return a->weight > b->weight ? -1 : 1;
 	if (a->nr_samples != b->nr_samples)
 		return a->nr_samples > b->nr_samples ? -1 : 1;
+	if (a->nr_left != b->nr_left)
+		return a->nr_left > b->nr_left ? -1 : 1;
 	return strcmp(a->path, b->path);
 }
 
@@ -156,4 +170,13 @@ void counted_code_finish(struct counted_code *c)
 	if (c->binaries.nr)
 		qsort(c->binaries.data, c->binaries.nr, sizeof(*c->binaries.data), heaviest_first);
 	map_u64_done(&c->by_dso);
+}
+
+bool counted_binary_offset(const struct counted_binary *b, uint64_t address, uint64_t *ret)
+{
+	*ret = address;
+	if (address == CODE_ELSEWHERE)
+		return false;
+	return !b->dso || dso_kind(b->dso) == DSO_MODULE || !dso_has_linked(b->dso) ||
+	       dso_file_offset(b->dso, address, ret);
 }

@@ -18,6 +18,7 @@ struct counted_binary {
 	uint64_t base;   /* linked address of the first loaded segment */
 	uint64_t weight; /* how often its runs were gone through */
 	uint64_t nr_samples;
+	uint64_t nr_left;  /* branches that left from it */
 	uint64_t nr_lost;  /* runs and branches that are not in the linked file */
 	bool is_not_found; /* the file: addresses are still the dso's */
 	struct code_counts counts;
@@ -44,8 +45,16 @@ bool counted_code_add_branch(struct counted_code *c, const struct ana_loc *from,
 
 bool counted_code_add_sample(struct counted_code *c, const struct ana_loc *at, uint64_t nr);
 
-/** Linked addresses, tables in order, binaries too: most weight first, then most samples, then by
- * path. Nothing is added any more. Opens files: when nothing else uses the dsos. */
+/** Linked addresses, tables in order, binaries too: most weight first, then most samples, then
+ * most branches, then by path. Nothing is added any more. Opens files: when nothing else uses the
+ * dsos. */
 void counted_code_finish(struct counted_code *c);
+
+/**
+ * Of a finished one: where the code at @p address lies in the file; of a module the address itself,
+ * as it has no segments, and without the file, where it is that, or one at run time. Opens files,
+ * as the above. @return false: it is not code of the file, or CODE_ELSEWHERE.
+ */
+bool counted_binary_offset(const struct counted_binary *b, uint64_t address, uint64_t *ret);
 
 #endif

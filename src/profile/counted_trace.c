@@ -149,6 +149,27 @@ static enum clew_err end_ops(void *ctx, size_t unit, const struct trace_ops_coun
 	return CLEW_OK;
 }
 
+/** Of taken branches alone no run is known: that each ran where it is, is. */
+static bool add_samples(struct counted_binary *b)
+{
+	if (b->counts.runs.nr)
+		return true;
+	vec_for_each (&b->counts.branches, e) {
+		if (e->a != CODE_ELSEWHERE && !code_counts_add_sample(&b->counts, e->a, e->nr))
+			return false;
+	}
+	return true;
+}
+
+static enum clew_err end_ops_of_all(struct counted_code *c)
+{
+	vec_for_each (&c->binaries, b) {
+		if (!add_samples(b))
+			return CLEW_NO_MEMORY;
+	}
+	return CLEW_OK;
+}
+
 enum clew_err counted_trace(struct counted_code *ret, struct trace_input *t,
 			    const struct counted_trace_opts *opts,
 			    struct counted_trace_totals *totals, struct clew_diag *diag)
@@ -163,6 +184,8 @@ enum clew_err counted_trace(struct counted_code *ret, struct trace_input *t,
 						 .ctx = &g};
 	enum clew_err err = trace_decode(t, &decode, diag);
 
+	if (err == CLEW_OK && totals->nr_ops)
+		err = end_ops_of_all(ret);
 	if (err == CLEW_OK)
 		counted_code_finish(ret);
 	return err;

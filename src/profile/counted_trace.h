@@ -21,8 +21,8 @@ struct counted_trace_opts {
 /**
  * Decode @p t, count straight runs and branches into @p ret, and finish it. A run ends at a branch
  * that is not taken, too. Of sampled operations (SPE) retired branches count: each that was taken,
- * and, where the record has the target of the branch before it, the run from there. @p t must
- * outlive @p ret.
+ * and, where the record has the target of the branch before it, the run from there; of a binary
+ * without runs, the addresses of its branches as samples. @p t must outlive @p ret.
  * @return as trace_decode(); CLEW_NO_MEMORY.
  */
 enum clew_err counted_trace(struct counted_code *ret, struct trace_input *t,

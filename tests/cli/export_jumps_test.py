@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
 from cli import perf_make as pm
-from cli.export_make import BASE, TYPE, at, chain, compiled, export, one, place, program, program_records, recording, run, work
+from cli.export_make import BASE, TYPE, at, branches_in, chain, compiled, export, one, place, program, program_records, recording, run, work
 
 truth = os.path.join(os.path.abspath(sys.argv[2]), "coresight-truth", "work")
 
@@ -45,9 +45,10 @@ start = int(re.search(r"^ +\d+: 0*([0-9a-f]+) .* hot$", run("readelf", "-Ws", pr
 loop, top = (place("hot", x - start) for x in CONDITIONAL[0])
 last = next(int(x, 16) for x, op in re.findall(r"^ +([0-9a-f]+):\t(\S+)", run("objdump", "-d", "--no-show-raw-insn", "--disassemble=hot", program).stdout.decode(), re.M)[::-1]
             if op.startswith("ret"))
+CALL = next(o for o, _, to in branches_in(program, "outer") if to == "hot")
 STACKS = pm.Event(TYPE | pm.BRANCH_STACK, kind=pm.SOFTWARE, config=0)
 # Newest first: hot() was called, its loop ran three times, and it returned.
-pairs = ((place("hot", last - start), place("outer", 5)), (loop, top), (loop, top), (place("outer", 1), place("hot")))
+pairs = ((place("hot", last - start), place("outer", 5)), (loop, top), (loop, top), (place("outer", CALL), place("hot")))
 data = recording("stacks.data", [STACKS], [*program_records(STACKS), *(STACKS.sample(place("hot", 2), chain=chain(place("hot", 2), place("outer", 5)), branches=pairs, time=5 + i)
                                                                       for i in range(7))])
 out = export(data, "callgrind", "--instr").stdout

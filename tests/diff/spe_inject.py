@@ -204,7 +204,8 @@ def main():
         code, mapped = code_of(elf)
         nr = make(data, elf, pcs, code, mapped)
         for name in ('bolt', 'autofdo'):
-            p = run(clew, 'inject', '-i', data, '--format=' + name, '-o', os.path.join(work, name))
+            base = ['--autofdo-base=segment'] if name == 'autofdo' else []  # create_llvm_prof is 0.19
+            p = run(clew, 'inject', '-i', data, '--format=' + name, *base, '-o', os.path.join(work, name))
             check(p.returncode == 0, '--format=%s of %d branches' % (name, nr), p.stderr)
         with open(os.path.join(work, 'bolt'), encoding='utf-8') as f:
             got, want = found(f.read()), expected(pcs, code)

@@ -121,7 +121,7 @@ def loop_of_autofdo():
     if made.returncode:
         skip(name, "events cannot be opened: " + made.stderr.split("\n")[0])
         return
-    export("autofdo", "old.data", "old.text", "--binary", "old")
+    export("autofdo", "old.data", "old.text", "--binary", "old", "--autofdo-base=segment")
     p = run("create_llvm_prof", "--binary=old", "--profiler=text", "--use_lbr=false", "--profile=old.text", "--format=binary", "--out=old.prof")
     remarks = run("clang-19", "-O2", "-gdwarf-4", "-fdebug-info-for-profiling", "-fprofile-sample-use=old.prof", "-Rpass=inline", slow, source, "-o", "new").stderr
     check("'step' inlined into 'often'" in remarks, name, [p.stderr, remarks])
@@ -231,7 +231,7 @@ def autofdo(program):
     name = program + ": create_llvm_prof"
     if not has("create_llvm_prof", "autofdo", name):
         return
-    p = export("autofdo", program + ".data", "text", "--binary", program)
+    p = export("autofdo", program + ".data", "text", "--binary", program, "--autofdo-base=segment")
     made = run("create_llvm_prof", "--binary=" + program, "--profile=text", "--profiler=text", "--format=text", "--out=out")
     entered = {f: n for f, n in heads(read("out")).items() if f != "main"}  # it does not know of calls from elsewhere
     check("DWARF" not in p.stderr and entered == {f: n for f, n in llvm(program).items() if f != "main"} and entered["step"] == truth(),

@@ -12,15 +12,16 @@
  *
  * A recording from a text, one record per line, numbers in hex:
  *
- *	event NAME [chain] [branches]        all events first; time, period, pid and tid always
+ *	event NAME [chain] [branches[=TYPE]] all events first; time, period, pid and tid always
  *	comm PID NAME
  *	map PID START BYTES OFFSET PATH
  *	round                                FINISHED_ROUND
  *	sample EVENT PID IP TIME PERIOD [chain ADDRESS ...] [branches FROM TO FLAGS ...]
  *
- * EVENT counts from 0. FLAGS is the word as the kernel packs it: 1 mispredicted, 2 predicted, 4 in
- * a transaction, 8 abort, cycles << 4. The header says that there are branch stacks where an event
- * has them, with --feature always, with --no-feature never.
+ * EVENT counts from 0. TYPE is attr.branch_sample_type (user, any). FLAGS is the word as the kernel
+ *packs it: 1 mispredicted, 2 predicted, 4 in a transaction, 8 abort, cycles << 4. The header says
+ *that there are branch stacks where an event has them, with --feature always, with --no-feature
+ *never.
  */
 
 enum { LINE_BYTES = 64 << 10, MAX_WORDS = 4096, MAX_EVENTS = 16, NAME_BYTES = 128 };
@@ -50,10 +51,12 @@ static void add_event(struct perf_build *b, bool *has_branches)
 	while ((word = strtok(NULL, " \n"))) {
 		if (!strcmp(word, "chain"))
 			attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-		if (strcmp(word, "branches") != 0)
+		if (strncmp(word, "branches", 8) != 0)
 			continue;
 		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		attr.branch_sample_type = 1 << 0 | 1 << 3; /* user, any */
+		attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+		if (word[8] == '=')
+			attr.branch_sample_type = strtoull(word + 9, NULL, 16);
 		*has_branches = true;
 	}
 	attr.sample_type |= PERF_SAMPLE_IDENTIFIER;

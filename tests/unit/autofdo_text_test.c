@@ -57,7 +57,7 @@ static struct counted_binary program(void)
 
 static void autofdo(struct counted_binary *b, bool has_indirect, const char *want)
 {
-	struct autofdo_opts opts = {.has_indirect = has_indirect};
+	struct autofdo_opts opts = {.base = AUTOFDO_SEGMENT, .has_indirect = has_indirect};
 	struct buf text = {0};
 	const struct clew_sink sink = {keep, &text};
 
@@ -113,6 +113,28 @@ static void empty(void)
 		"[unknown]\n\n");
 }
 
+/* Of code without a file: the address as it is. */
+static void bases(void)
+{
+	struct counted_binary b = {.path = "[unknown]", .base = 0x100};
+	struct autofdo_opts opts = {0};
+	struct buf text = {0};
+	const struct clew_sink sink = {keep, &text};
+	enum autofdo_base base;
+
+	code_counts_add_sample(&b.counts, 0x180, 3);
+	CHECK_EQ(autofdo_text(&b, &opts, &sink), CLEW_OK, "written without a base");
+	CHECK(!strncmp(buf_cstr(&text), "0\n1\n180:3\n0\n", 12), "not counted from a segment");
+	CHECK(autofdo_bases_differ(&b), "which differs from an offset");
+	b.base = 0;
+	CHECK(!autofdo_bases_differ(&b), "but not where the segment begins at 0");
+	CHECK(autofdo_find_base(NULL, &base) && base == AUTOFDO_OFFSET, "offsets by default");
+	CHECK(autofdo_find_base("segment", &base) && base == AUTOFDO_SEGMENT, "or by name");
+	CHECK(!autofdo_find_base("offsets", &base), "no other name");
+	buf_done(&text);
+	code_counts_done(&b.counts);
+}
+
 static void errors(void)
 {
 	struct counted_binary b = program();
@@ -141,6 +163,7 @@ int main(void)
 	code_counts_done(&b.counts);
 	stacks();
 	empty();
+	bases();
 	errors();
 	return tap_done();
 }

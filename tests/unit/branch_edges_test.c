@@ -2,6 +2,7 @@
 #include "profile/branch_edges.h"
 
 #include "make/perf_build.h"
+#include "profile/branch_filter.h"
 #include "unit/tap.h"
 
 enum { USER = 0x1000, OTHER = 0x100000, MISPREDICTED = 1, PREDICTED = 2, WRONG_PATH = 1 << 24 };
@@ -23,14 +24,28 @@ static void map(struct perf_build *b, uint64_t start, const char *name)
 	perf_build_view(b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &v, NULL);
 }
 
-/** @p words: from, to, flags of each entry, newest first. */
-static void gather(struct counted_code *c, struct branch_edges_totals *t, const uint64_t *words,
-		   uint64_t nr)
+static void map_kernel(struct perf_build *b)
+{
+	union perf_view v = {
+		.mmap = {.pid = UINT32_MAX,
+			 .start = KERNEL,
+			 .len = 0x10000,
+			 .pgoff = KERNEL,
+			 .filename = "[kernel.kallsyms]_text"}
+        };
+
+	perf_build_view(b, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL, &v, NULL);
+}
+
+/** @p words: from, to, flags of each entry, newest first; @p type: attr.branch_sample_type. */
+static void gather_of(struct counted_code *c, struct branch_edges_totals *t, uint64_t type,
+		      const uint64_t *words, uint64_t nr)
 {
 	struct perf_build b = {0};
 	struct perf_attr attr = {.type = PERF_TYPE_HARDWARE,
 				 .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-						PERF_SAMPLE_TIME | PERF_SAMPLE_BRANCH_STACK};
+						PERF_SAMPLE_TIME | PERF_SAMPLE_BRANCH_STACK,
+				 .branch_sample_type = type};
 	struct perf_sample s = {
 		.misc = PERF_RECORD_MISC_USER, .ip = USER + 0x40, .time = 9, .pid = 1, .tid = 1};
 	struct ana_opts opts = {.symbols.no_host_kernel = true};
@@ -44,10 +59,11 @@ static void gather(struct counted_code *c, struct branch_edges_totals *t, const 
 	perf_build_event(&b, &attr, "cycles", (uint64_t[]){7}, 1);
 	map(&b, USER, "/no/such/app");
 	map(&b, OTHER, "/no/such/lib");
+	map_kernel(&b);
 	perf_build_sample(&b, 0, &s);
 	file = perf_build_finish(&b);
 	in = (struct perf_input){.data = file.pos, .size = bytes_left(&file)};
-	branch_edges_wish(&opts);
+	branch_edges_wish(&opts, NULL);
 	*t = (struct branch_edges_totals){0};
 	CHECK(!analyze_open(&a, &in, &opts, NULL) && !branch_edges(c, a, NULL, t, NULL), "read");
 	/* The paths are the analysis's. */
@@ -56,6 +72,12 @@ static void gather(struct counted_code *c, struct branch_edges_totals *t, const 
 	branch_edges_totals_done(t);
 	analyze_free(a);
 	perf_build_done(&b);
+}
+
+static void gather(struct counted_code *c, struct branch_edges_totals *t, const uint64_t *words,
+		   uint64_t nr)
+{
+	gather_of(c, t, PERF_SAMPLE_BRANCH_ANY, words, nr);
 }
 
 static const struct code_counts *counts_of(const struct counted_code *c, const char *name)
@@ -117,15 +139,16 @@ static void timed(void)
 		USER + 0x40, USER + 0x10, PREDICTED | 9 << 4, /* a loop, */
 		USER + 0x40, USER + 0x10, PREDICTED | 5 << 4, /* */
 		USER + 0x40, USER + 0x10, PREDICTED,          /* not counted */
-		USER + 0x40, USER + 0x10, PREDICTED | 7 << 4, /* after a kernel's branch, */
-		KERNEL + 8,  USER + 0x44, PREDICTED | 3 << 4, /* which is none of them */
+		USER + 0x40, USER + 0x10, PREDICTED | 7 << 4, /* after an interrupt, */
+		KERNEL + 8,  USER + 0x34, PREDICTED | 3 << 4, /* back from it */
+		USER + 0x34, KERNEL,      PREDICTED | 3 << 4, /* */
 		USER + 0x8,  USER + 0x10, PREDICTED | 2 << 4, /* the oldest ends no run */
 	};
 	struct counted_code c = {0};
 	struct branch_edges_totals t;
 	const struct code_table *runs;
 
-	gather(&c, &t, words, 6);
+	gather(&c, &t, words, 7);
 	runs = &counts_of(&c, "app")->runs;
 	CHECK(runs->nr == 1 && runs->data[0].nr == 4, "four runs of a loop");
 	CHECK_EQ(runs->data[0].nr_timed, 2, "of two it is known how long they took:");
@@ -167,10 +190,174 @@ static void left_out(void)
 	counted_code_done(&c);
 }
 
+/* The kernel has branches of its own between two of a user's. */
+static void kernel_between(void)
+{
+	static const uint64_t both[] = {
+		USER + 0x80,   USER + 0x100,  PREDICTED, /**/
+		KERNEL + 0x48, USER + 0x46,   PREDICTED, /* back, after a system call */
+		KERNEL + 0x30, KERNEL + 0x40, PREDICTED, /**/
+		KERNEL + 0x18, KERNEL + 0x20, PREDICTED, /**/
+		USER + 0x44,   KERNEL + 0x10, PREDICTED, /* into it */
+		USER + 0x20,   USER + 0x40,   PREDICTED, /**/
+	};
+	static const uint64_t signal[] = {
+		USER + 0x1080, USER + 0x1100, PREDICTED, /* of the handler */
+		KERNEL + 0x48, USER + 0x1000, PREDICTED, /* not where it was left */
+		USER + 0x44,   KERNEL + 0x10, PREDICTED, /**/
+		USER + 0x20,   USER + 0x40,   PREDICTED, /**/
+	};
+	static const uint64_t hidden[] = {
+		USER + 0x80, USER + 0x100,
+		PREDICTED, /**/
+		0,           USER + 0x48,
+		PREDICTED, /* from where was not recorded */
+		USER + 0x44, 0,
+		PREDICTED, /* and where to */
+		USER + 0x20, USER + 0x40,
+		PREDICTED, /**/
+	};
+	static const uint64_t unknown[] = {
+		USER + 0x80,   USER + 0x100, PREDICTED, /**/
+		KERNEL + 0x48, USER + 0x50,  PREDICTED, /* where it was left was not recorded */
+		USER + 0x20,   USER + 0x40,  PREDICTED, /**/
+	};
+	struct counted_code c = {0};
+	struct branch_edges_totals t;
+	const struct code_counts *app, *kernel;
+
+	gather(&c, &t, both, 6);
+	app = counts_of(&c, "app");
+	kernel = counts_of(&c, "other");
+	CHECK(app->runs.nr == 1 && nr_of(&app->runs, 0x40, 0x80) == 1, "the user's run continues");
+	CHECK_EQ(nr_of(&kernel->runs, KERNEL + 0x10, KERNEL + 0x18), 1, "the kernel's own begin");
+	CHECK_EQ(nr_of(&kernel->runs, KERNEL + 0x20, KERNEL + 0x30), 1, "and go on");
+	CHECK_EQ(nr_of(&kernel->runs, KERNEL + 0x40, KERNEL + 0x48), 1, "and end");
+	CHECK_EQ(t.nr_branches, 4, "what leads into the kernel and back is no branch");
+	counted_code_done(&c);
+	gather(&c, &t, signal, 4);
+	app = counts_of(&c, "app");
+	CHECK_EQ(app->runs.nr, 2, "a signal handler interrupts a run:");
+	CHECK_EQ(nr_of(&app->runs, 0x40, 0x44), 1, "up to where it was left,");
+	CHECK_EQ(nr_of(&app->runs, 0x1000, 0x1080), 1, "and what ran of the handler");
+	counted_code_done(&c);
+	gather(&c, &t, hidden, 4);
+	app = counts_of(&c, "app");
+	CHECK(app->runs.nr == 1 && nr_of(&app->runs, 0x40, 0x80) == 1,
+	      "the same where the kernel's addresses are hidden");
+	CHECK_EQ(t.nr_branches, 2, "which is no branch either");
+	counted_code_done(&c);
+	gather(&c, &t, unknown, 3);
+	app = counts_of(&c, "app");
+	CHECK(app->runs.nr == 1 && nr_of(&app->runs, 0x50, 0x80) == 1,
+	      "left at an unknown place: only what ran after it");
+	counted_code_done(&c);
+}
+
+/* Entries that are no branches. */
+static void no_branches(void)
+{
+	static const uint64_t abort[] = {
+		USER + 0x120, USER + 0x10,  PREDICTED,                     /**/
+		USER + 0x44,  USER + 0x100, PREDICTED | PERF_BRANCH_ABORT, /* undone */
+		USER + 0x20,  USER + 0x40,  PREDICTED | PERF_BRANCH_IN_TX, /**/
+	};
+	static const uint64_t irq[] = {
+		USER + 0x120,  USER + 0x10,   PREDICTED,            /**/
+		KERNEL + 0x34, KERNEL + 0x80, PREDICTED | 12 << 20, /* an interrupt in the kernel */
+		KERNEL + 0x20, KERNEL + 0x30, PREDICTED,            /**/
+	};
+	static const uint64_t not_taken[] = {
+		USER + 0x80, USER + 0x10,  PREDICTED,                         /**/
+		USER + 0x60, USER + 0x200, PREDICTED | PERF_BRANCH_NOT_TAKEN, /**/
+		USER + 0x20, USER + 0x40,  PREDICTED,                         /**/
+	};
+	static const uint64_t empty[] = {
+		USER + 0x80, USER + 0x10, PREDICTED, /**/
+		0,           0,           0,         /**/
+		USER + 0x20, USER + 0x40, PREDICTED, /**/
+	};
+	struct counted_code c = {0};
+	struct branch_edges_totals t;
+	const struct code_counts *app;
+
+	gather(&c, &t, abort, 3);
+	app = counts_of(&c, "app");
+	CHECK_EQ(t.nr_branches, 2, "the abort of a transaction is none");
+	CHECK(app->runs.nr == 1 && nr_of(&app->runs, 0x100, 0x120) == 1,
+	      "and only what followed it ran");
+	counted_code_done(&c);
+	gather(&c, &t, irq, 3);
+	CHECK_EQ(t.nr_branches, 2, "an interrupt is none, by its type");
+	CHECK_EQ(counts_of(&c, "other")->runs.nr, 0, "nor does a branch end the run before it");
+	counted_code_done(&c);
+	gather(&c, &t, not_taken, 3);
+	app = counts_of(&c, "app");
+	CHECK_EQ(t.nr_branches, 2, "nor is one that was not taken");
+	CHECK_EQ(nr_of(&app->runs, 0x40, 0x80), 1, "the run goes through it");
+	counted_code_done(&c);
+	gather(&c, &t, empty, 3);
+	CHECK_EQ(t.nr_branches, 2, "nor an empty entry");
+	CHECK_EQ(counts_of(&c, "app")->runs.nr, 0, "after which all is unknown");
+	counted_code_done(&c);
+}
+
+static void filtered(void)
+{
+	static const uint64_t words[] = {
+		USER + 0x80, USER + 0x100, PREDICTED, /**/
+		USER + 0x20, USER + 0x40,  PREDICTED, /**/
+	};
+	static const struct {
+		uint64_t type;
+		const char *name;
+		bool has_all;
+	} rows[] = {
+		{PERF_SAMPLE_BRANCH_ANY,                                      "any",              true },
+		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER,            "any",              true },
+		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_KERNEL,          "any",              true },
+		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_COND,            "any,cond",         true },
+		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_TYPE_SAVE,       "any",              true },
+		{PERF_SAMPLE_BRANCH_HW_INDEX,                                 "",                 true },
+		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_IN_TX,           "any,in_tx",        false},
+		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_NO_TX,           "any,no_tx",        false},
+		{PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_USER,       "any_call",         false},
+		{PERF_SAMPLE_BRANCH_ANY_RETURN,                               "any_ret",          false},
+		{PERF_SAMPLE_BRANCH_IND_CALL,                                 "ind_call",         false},
+		{PERF_SAMPLE_BRANCH_IND_JUMP,                                 "ind_jmp",          false},
+		{PERF_SAMPLE_BRANCH_CALL,                                     "call",             false},
+		{PERF_SAMPLE_BRANCH_COND,                                     "cond",             false},
+		{PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_USER,     "stack",            false},
+		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_CALL_STACK,      "any,stack",        false},
+		{PERF_SAMPLE_BRANCH_ABORT_TX,                                 "abort_tx",         false},
+		{PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_ANY_RETURN, "any_call,any_ret",
+		 false										 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct perf_attr attr = {.branch_sample_type = rows[i].type};
+		struct counted_code c = {0};
+		struct branch_edges_totals t;
+		struct buf name = {0};
+
+		branch_filter_name(&attr, &name);
+		CHECK_STR(buf_cstr(&name), rows[i].name, "the name of a filter");
+		gather_of(&c, &t, rows[i].type, words, 2);
+		CHECK(t.nr_branches == 2 && t.nr_filtered == !rows[i].has_all &&
+			      counts_of(&c, "app")->runs.nr == rows[i].has_all,
+		      "%s: runs only of all branches", rows[i].name);
+		buf_done(&name);
+		counted_code_done(&c);
+	}
+}
+
 int main(void)
 {
 	ordinary();
 	timed();
 	left_out();
+	kernel_between();
+	no_branches();
+	filtered();
 	return tap_done();
 }

@@ -104,12 +104,13 @@ static void put_weights(struct json_put *p, const struct annotation *a, size_t i
 	json_close(p, ']');
 }
 
-static void put_flow(struct json_put *p, const struct ann_insn *n)
+static void put_flow(struct json_put *p, const struct ann_insn *n, bool has_executed)
 {
-	json_put_u64(p, "executed", n->executed);
-	if (n->taken || n->kind == INSN_COND)
+	if (has_executed)
+		json_put_u64(p, "executed", n->executed);
+	if (n->taken || (n->kind == INSN_COND && has_executed))
 		json_put_u64(p, "taken", n->taken);
-	if (n->kind == INSN_COND)
+	if (n->kind == INSN_COND && has_executed)
 		json_put_u64(p, "not_taken", n->executed - n->taken);
 	if (n->mispredicted)
 		json_put_u64(p, "mispredicted", n->mispredicted);
@@ -163,7 +164,7 @@ static void put_insn(struct json_put *p, const struct jump_lanes *l, size_t i)
 		json_put_u64(p, "callee_offset", n->callee_offset);
 	}
 	if (a->flow != ANN_FLOW_NONE)
-		put_flow(p, n);
+		put_flow(p, n, a->flow != ANN_FLOW_BRANCHES);
 	if (a->has_cycles)
 		put_cycles(p, n);
 	json_close(p, '}');
@@ -179,7 +180,7 @@ static void put_id(struct json_put *p, const struct dso_build_id *id)
 
 static void put_head(struct json_put *p, const struct annotation *a)
 {
-	static const char *const flows[] = {NULL, "branch_stacks", "trace"};
+	static const char *const flows[] = {NULL, "branch_stacks", "trace", "branches"};
 
 	json_put_string(p, "symbol", a->symbol);
 	json_put_string(p, "dso", a->dso);

@@ -99,7 +99,7 @@ static void put_flow(struct writer *w, const struct ann_insn *n)
 	if (w->a->flow == ANN_FLOW_NONE)
 		return;
 	put_number(w, n ? n->executed : 0, n && n->executed);
-	put_number(w, n ? n->taken : 0, goes && n->executed);
+	put_number(w, n ? n->taken : 0, goes && (n->executed || n->taken));
 	put_number(w, n ? n->executed - n->taken : 0, may_pass && n->executed);
 	put_cycles(w, n);
 }
@@ -144,6 +144,10 @@ static void put_head(struct writer *w)
 		escape_printf(&w->out, "# its instructions are unknown: %s\n", a->why);
 	if (a->flow == ANN_FLOW_SAMPLED)
 		buf_str(&w->out, "# executed, taken, not taken: in branch stacks of samples\n");
+	if (a->flow == ANN_FLOW_BRANCHES)
+		buf_str(&w->out,
+			"# taken: of branches that were sampled; what else was executed is "
+			"unknown\n");
 	if (a->flow == ANN_FLOW_EXACT)
 		buf_str(&w->out, "# executed, taken, not taken: counted in the trace\n");
 	if (a->has_cycles)

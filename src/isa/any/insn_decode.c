@@ -23,6 +23,13 @@ enum isa isa_of_machine(uint16_t machine, bool is_thumb)
 	}
 }
 
+bool insn_can_decode(enum isa isa)
+{
+	bool is_x86 = isa == ISA_X86_64 || isa == ISA_X86_32 || isa == ISA_X86_16;
+
+	return isa != NR_ISAS && (!is_x86 || x86_can_decode());
+}
+
 static uint32_t word_at(const uint8_t *p, size_t bytes)
 {
 	uint32_t w = 0;
