@@ -156,8 +156,8 @@ static struct call_stack *find(struct call_stacks *c, const struct call_owner *o
 		call_stacks_done(c); /* ids from a damaged trace: begin again */
 		c->has_forgotten = true;
 	}
-	if (c->has_forgotten)
-		first.cut = UNW_STOP_TRACE_LOST;
+	if (c->has_forgotten || c->losses)
+		first.cut = UNW_STOP_TRACE_LOST; /* its begin may be among what is missing */
 	if (!map_u64_put(&c->by_thread, key, c->all.nr) || !vec_push(&c->all, first)) {
 		call_stacks_done(c);
 		return NULL;

@@ -102,11 +102,15 @@ static struct function caller_of(struct trace_synth *s, const struct call *c)
 
 static bool is_unwinder(const struct function *f)
 {
+	static const char *const begins[] = {"_Unwind_RaiseException", "_Unwind_Resume",
+					     "_Unwind_ForcedUnwind", "unw_resume", "__unw_resume"};
 	const char *name = f->sym ? f->sym->link_name : "";
 
-	return strstr(name, "longjmp") || !strncmp(name, "_Unwind_", 8) ||
-	       !strncmp(name, "unw_resume", 10) || !strncmp(name, "__unw_resume", 12) ||
-	       strstr(name, "libunwind_Registers") || strstr(name, "_jumpto");
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++) {
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	}
+	return strstr(name, "longjmp") || strstr(name, "libunwind_Registers");
 }
 
 /** Is it, or one of its callers, known for that? */
@@ -172,9 +176,22 @@ static bool is_after_call(struct trace_synth *s, const struct trace_place *at)
 	return false;
 }
 
+/** By a return, or a jump in place of one: interrupts and signals end otherwise. */
 static bool is_ended_by(const struct call_stack *c, uint64_t to)
 {
-	return c->nr && c->data[c->nr - 1].ret == to && c->data[c->nr - 1].how != CALL_CUT;
+	return c->nr && c->data[c->nr - 1].ret == to && c->data[c->nr - 1].how == CALL_NEAR;
+}
+
+/** The innermost call that returns to @p to, among those since the last interrupt. */
+static bool find_call(const struct call_stack *c, uint64_t to, size_t *ret)
+{
+	for (size_t i = c->nr; i > 0 && c->data[i - 1].how == CALL_NEAR; i--) {
+		if (c->data[i - 1].ret != to)
+			continue;
+		*ret = i - 1;
+		return true;
+	}
+	return false;
 }
 
 /** Also of one that is only known to end there, if there is one such call. */
@@ -182,7 +199,7 @@ static bool end_only_call(struct call_stack *c, uint64_t to)
 {
 	size_t floor = call_stack_floor(c), nr = 0, found = 0;
 
-	for (size_t i = c->nr; i-- > floor && nr < 2;) {
+	for (size_t i = c->nr; i-- > floor && nr < 2 && c->data[i].how == CALL_NEAR;) {
 		nr += c->data[i].ret == to;
 		found = nr ? found : i;
 		if (c->data[i].ret == to)
@@ -261,7 +278,7 @@ static bool ends_nothing(struct trace_synth *s, const struct function *from,
 	struct function to = function_of(trace_exec_loc_of_next(s, place));
 
 	if (!to.sym)
-		return !is_unwinder(from) && !is_after_call(s, place);
+		return !is_after_call(s, place);
 	return to.start == place->ip || is_same(from, &to);
 }
 
@@ -372,7 +389,7 @@ static bool leave_by_return(struct trace_synth *s, struct call_stack *c,
 	}
 	if (is_thunk(s, c))
 		return leave_thunk(s, c, place);
-	if (call_stack_find(c, place->ip, &found))
+	if (find_call(c, place->ip, &found))
 		c->nr = found;
 	else
 		return_to_unknown(s, c, place);
@@ -640,7 +657,7 @@ void trace_leave_begin(struct trace_synth *s, struct call_stack *c, const struct
 		call_stack_cut(c, has_begun ? UNW_STOP_TRACE_ELSEWHERE : UNW_STOP_NONE);
 		return;
 	}
-	if (is_ended_by(c, at->ip) && top->how != CALL_SYSTEM)
+	if (top && top->ret == at->ip && (top->how == CALL_NEAR || top->how == CALL_EVENT))
 		c->nr--;
 	else if (call_is_kernel(at->ip) && call_stack_entry(c, &entry))
 		call_stack_cut_kernel(c, UNW_STOP_TRACE_ELSEWHERE);

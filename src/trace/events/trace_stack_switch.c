@@ -3,33 +3,36 @@
 
 /*
  * Coroutines, longjmp, setcontext and what unwinds for exceptions load the stack pointer from where
- * no ordinary function has it: an address that comes from outside of the function's own frame. The
- * last load in a block decides, as functions that move their stack pointer for a while set it
- * by the frame pointer before they return.
+ * no ordinary function has it: neither the frame pointer, nor a register that it was saved in
+ * before. The last load in a block decides, as functions that move their stack pointer for a while
+ * set it by the frame pointer before they return.
  */
 
-enum load { LOAD_NONE, LOAD_OWN, LOAD_FOREIGN };
+enum { NONE, OWN, BY_REGISTER /* + its number, on which it depends */ };
+enum { FOREIGN = 64, BACK_BYTES = 512 };
 
 /* Spec: Intel SDM volume 2, "MOV", "XCHG", "LEA", "LEAVE"; registers as ModRM numbers them. */
 enum { SP = 4, BP = 5, REX_W = 8, REX_R = 4, REX_B = 1 };
 
-static enum load load_of_memory(const uint8_t *modrm, uint8_t rex)
+static unsigned int load_of_register(unsigned int reg, bool is_high)
+{
+	return reg == BP && !is_high ? OWN : BY_REGISTER + reg + (is_high ? 8 : 0);
+}
+
+static unsigned int load_of_memory(const uint8_t *modrm, uint8_t rex)
 {
 	unsigned int mod = modrm[0] >> 6, rm = modrm[0] & 7;
 
 	if (rm == SP) /* SIB */
 		rm = modrm[1] & 7;
 	else if (rm == BP && !mod) /* an address alone */
-		return LOAD_FOREIGN;
-	return !(rex & REX_B) && (rm == SP || rm == BP) ? LOAD_OWN : LOAD_FOREIGN;
+		return FOREIGN;
+	if (!(rex & REX_B) && rm == SP)
+		return OWN;
+	return load_of_register(rm, rex & REX_B);
 }
 
-static enum load load_of_register(unsigned int reg, bool is_high)
-{
-	return reg == BP && !is_high ? LOAD_OWN : LOAD_FOREIGN;
-}
-
-static enum load load_of_modrm(uint8_t opcode, const uint8_t *modrm, uint8_t rex)
+static unsigned int load_of_modrm(uint8_t opcode, const uint8_t *modrm, uint8_t rex)
 {
 	bool is_direct = modrm[0] >> 6 == 3;
 	unsigned int reg = modrm[0] >> 3 & 7, rm = modrm[0] & 7;
@@ -41,11 +44,11 @@ static enum load load_of_modrm(uint8_t opcode, const uint8_t *modrm, uint8_t rex
 	if (opcode == 0x89 && is_rm_sp)
 		return load_of_register(reg, rex & REX_R);
 	if (opcode == 0x87 && (is_rm_sp || is_reg_sp))
-		return LOAD_FOREIGN;
-	return opcode == 0x8d && is_reg_sp ? LOAD_OWN : LOAD_NONE;
+		return FOREIGN;
+	return opcode == 0x8d && is_reg_sp ? OWN : NONE;
 }
 
-static enum load load_of_x86(const uint8_t *b, uint8_t nr, enum isa isa)
+static unsigned int load_of_x86(const uint8_t *b, uint8_t nr, enum isa isa)
 {
 	uint8_t rex = 0;
 
@@ -54,59 +57,59 @@ static enum load load_of_x86(const uint8_t *b, uint8_t nr, enum isa isa)
 	if (nr && isa == ISA_X86_64 && *b >> 4 == 4)
 		rex = *b++, nr--;
 	if (!nr || (isa == ISA_X86_64 && !(rex & REX_W) && *b != 0xc9))
-		return LOAD_NONE;
+		return NONE;
 	if (*b == 0xc9) /* LEAVE */
-		return LOAD_OWN;
+		return OWN;
 	if (*b == 0x90 + SP && !(rex & REX_B)) /* XCHG with rax */
-		return LOAD_FOREIGN;
+		return FOREIGN;
 	return nr >= 2 && (nr > 2 || b[1] >> 6 == 3 || (b[1] & 7) != SP)
 		     ? load_of_modrm(*b, b + 1, rex)
-		     : LOAD_NONE;
+		     : NONE;
 }
 
 /* Spec: Arm ARM (DDI 0487), "ADD (immediate)", "SUB (immediate)", "MOV (to/from SP)". */
-static enum load load_of_a64(uint32_t w)
+static unsigned int load_of_a64(uint32_t w)
 {
 	enum { FP = 29, ZR = 31 };
 	uint32_t rn = w >> 5 & 31;
 
 	if ((w & 31) != ZR || (w & 0xbf000000) != 0x91000000)
-		return LOAD_NONE;
+		return NONE;
 	if (rn == ZR)
-		return LOAD_NONE;
-	return rn == FP ? LOAD_OWN : LOAD_FOREIGN;
+		return NONE;
+	return rn == FP ? OWN : BY_REGISTER + rn;
 }
 
 /* MOV (register), LDM with SP among what is loaded. */
-static enum load load_of_a32(uint32_t w)
+static unsigned int load_of_a32(uint32_t w)
 {
 	uint32_t rm = w & 15, rn = w >> 16 & 15;
 
 	if ((w & 0x0fffffe0) == 0x01a0d000)
-		return rm == 11 ? LOAD_OWN : LOAD_FOREIGN;
+		return rm == 11 ? OWN : BY_REGISTER + rm;
 	if ((w & 0x0e102000) == 0x08102000)
-		return rn == 13 || rn == 11 ? LOAD_OWN : LOAD_FOREIGN;
-	return LOAD_NONE;
+		return rn == 13 || rn == 11 ? OWN : BY_REGISTER + rn;
+	return NONE;
 }
 
-static enum load load_of_t32(const uint8_t *b)
+static unsigned int load_of_t32(const uint8_t *b)
 {
 	uint32_t w = b[0] | (uint32_t)b[1] << 8, rm = w >> 3 & 15;
 
 	if ((w & 0xff87) != 0x4685)
-		return LOAD_NONE;
-	return rm == 7 || rm == 11 ? LOAD_OWN : LOAD_FOREIGN;
+		return NONE;
+	return rm == 7 || rm == 11 ? OWN : BY_REGISTER + rm;
 }
 
-static enum load load_of(const uint8_t *b, uint8_t nr, enum isa isa)
+static unsigned int load_of(const uint8_t *b, uint8_t nr, enum isa isa)
 {
 	switch (isa) {
 	case ISA_A64:
-		return nr == 4 ? load_of_a64(load_le32(b)) : LOAD_NONE;
+		return nr == 4 ? load_of_a64(load_le32(b)) : NONE;
 	case ISA_A32:
-		return nr == 4 ? load_of_a32(load_le32(b)) : LOAD_NONE;
+		return nr == 4 ? load_of_a32(load_le32(b)) : NONE;
 	case ISA_T32:
-		return nr >= 2 ? load_of_t32(b) : LOAD_NONE;
+		return nr >= 2 ? load_of_t32(b) : NONE;
 	case ISA_X86_64:
 	case ISA_X86_32:
 	case ISA_X86_16:
@@ -114,7 +117,7 @@ static enum load load_of(const uint8_t *b, uint8_t nr, enum isa isa)
 	case NR_ISAS:
 		break;
 	}
-	return LOAD_NONE;
+	return NONE;
 }
 
 /** Could any instruction of these bytes be a foreign load? Wherever it begins. */
@@ -141,9 +144,53 @@ static bool is_candidate(struct trace_synth *s, const struct last_insn *l)
 	return nr && may_load(bytes, nr < all ? nr : all, (enum isa)l->isa);
 }
 
+/* --- registers that the stack pointer was saved in --- */
+
+static bool saves_x86(const uint8_t *b, unsigned int reg, enum isa isa)
+{
+	bool is_high = reg >= 8;
+	uint8_t modrm = (uint8_t)(0xc0 | SP << 3 | (reg & 7));
+
+	if (isa == ISA_X86_64 && b[0] != 0x48 + (is_high ? REX_B : 0))
+		return false;
+	return b[1] == 0x89 && b[2] == modrm;
+}
+
+static bool saves(const uint8_t *b, unsigned int reg, enum isa isa)
+{
+	if (isa == ISA_A64) /* MOV xN, SP */
+		return load_le32(b) == (0x910003e0 | reg);
+	if (isa == ISA_A32)
+		return (load_le32(b) & 0x0fffffff) == (0x01a0000d | reg << 12);
+	if (isa == ISA_T32)
+		return b[1] == 0x46 && b[0] == (0x68 | (reg & 7) | (reg & 8) << 4);
+	return saves_x86(b, reg, isa);
+}
+
+/** Was it saved there, in what stands before? */
+static bool was_saved(struct trace_synth *s, unsigned int reg)
+{
+	const struct last_insn *l = &s->last;
+	const uint8_t *b;
+	uint64_t from = l->start - BACK_BYTES;
+	size_t nr = flow_code_at(&s->code, l->space, from, &b), all = l->end - from;
+
+	if (!nr) { /* the code begins later */
+		from = l->start & ~(uint64_t)0xfff;
+		nr = flow_code_at(&s->code, l->space, from, &b);
+		all = l->end - from;
+	}
+	nr = nr < all ? nr : all;
+	for (size_t i = 0; i + 4 <= nr; i++) {
+		if (saves(b + i, reg, (enum isa)l->isa))
+			return true;
+	}
+	return false;
+}
+
 static bool find(struct trace_synth *s)
 {
-	enum load last = LOAD_NONE, load;
+	unsigned int last = NONE, load;
 	uint8_t bytes[FLOW_MAX_INSN_BYTES], size;
 	const struct last_insn *l = &s->last;
 
@@ -156,7 +203,7 @@ static bool find(struct trace_synth *s)
 		load = load_of(bytes, size, (enum isa)l->isa);
 		last = load ? load : last;
 	}
-	return last == LOAD_FOREIGN;
+	return last == FOREIGN || (last >= BY_REGISTER && !was_saved(s, last - BY_REGISTER));
 }
 
 bool trace_switches_stack(struct trace_synth *s)
