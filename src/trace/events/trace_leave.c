@@ -151,29 +151,45 @@ static void unwind_to(struct trace_synth *s, struct call_stack *c, const struct 
 
 /* --- jumps and returns that end no call --- */
 
-/** Is the instruction before @p at a call? Where there are no symbols, nothing else
- * distinguishes a return from a jump. */
-static bool is_after_call(struct trace_synth *s, const struct trace_place *at)
+/** Does a call through a register or memory end after the @p nr bytes at @p b? Only a decoder can
+ * say whether it begins there. Spec: Intel SDM volume 2, "CALL". */
+static bool may_be_call(const uint8_t *b, uint8_t nr)
 {
-	enum { MOST = 7 };
+	bool has_rex = b[0] >> 4 == 4;
+
+	return nr >= 2 + has_rex && b[has_rex] == 0xff && (b[1 + has_rex] >> 3 & 7) == 2;
+}
+
+static bool is_after_x86_call(struct trace_synth *s, const struct trace_place *at)
+{
+	enum { MOST = 7, DIRECT = 5 };
 	uint8_t b[FLOW_MAX_INSN_BYTES];
 	const uint8_t *code;
 
-	if (!trace_synth_is_x86(s))
-		return flow_code_at(&s->code, at->space, at->ip - 4, &code) >= 4 &&
-		       ((load_le32(code) & 0xfc000000) == 0x94000000 ||
-			(load_le32(code) & 0xfffffc1f) == 0xd63f0000);
-	if (flow_code_at(&s->code, at->space, at->ip - 5, &code) >= 5 && *code == 0xe8)
+	if (flow_code_at(&s->code, at->space, at->ip - MOST, &code) < MOST)
+		return true; /* unknown */
+	if (code[MOST - DIRECT] == 0xe8)
 		return true;
 	for (uint8_t nr = 2; nr <= MOST; nr++) {
-		if (s->code.insns->read(&s->code, at->space, (enum isa)at->isa, at->ip - nr, b) !=
-		    nr)
-			continue;
-		if ((b[0] == 0xff && (b[1] >> 3 & 7) == 2) ||
-		    (b[0] >> 4 == 4 && b[1] == 0xff && (b[2] >> 3 & 7) == 2))
+		if (may_be_call(code + MOST - nr, nr) &&
+		    s->code.insns->read(&s->code, at->space, (enum isa)at->isa, at->ip - nr, b) ==
+			    nr)
 			return true;
 	}
 	return false;
+}
+
+/** Is the instruction before @p at a call? Where there are no symbols, nothing else
+ * distinguishes a return from a jump. Spec: Arm ARM (DDI 0487), "BL", "BLR". */
+static bool is_after_call(struct trace_synth *s, const struct trace_place *at)
+{
+	const uint8_t *code;
+
+	if (trace_synth_is_x86(s))
+		return is_after_x86_call(s, at);
+	return flow_code_at(&s->code, at->space, at->ip - 4, &code) >= 4 &&
+	       ((load_le32(code) & 0xfc000000) == 0x94000000 ||
+		(load_le32(code) & 0xfffffc1f) == 0xd63f0000);
 }
 
 /** By a return, or a jump in place of one: interrupts and signals end otherwise. */
