@@ -89,6 +89,15 @@ int os_ptrace_set_flags(int tid, uint64_t flags)
 	return poke(tid, offsetof(struct user, regs.eflags), flags);
 }
 
+/** si_perf_data, which older headers do not have: after si_addr. */
+static bool is_our_event(const siginfo_t *info)
+{
+	uint64_t data;
+
+	memcpy(&data, (const char *)&info->si_addr + sizeof(info->si_addr), sizeof(data));
+	return data == OS_TRAP_DATA;
+}
+
 enum os_trap os_ptrace_trap(int tid, int pid)
 {
 	siginfo_t info;
@@ -101,7 +110,7 @@ enum os_trap os_ptrace_trap(int tid, int pid)
 	case TRAP_TRACE:
 		return OS_TRAP_STEP;
 	case CODE_PERF:
-		return OS_TRAP_EVENT;
+		return is_our_event(&info) ? OS_TRAP_EVENT : OS_TRAP_OTHER;
 	case CODE_SIGTRAP:
 		return OS_TRAP_HANDLER;
 	case SI_USER:

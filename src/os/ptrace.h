@@ -24,6 +24,7 @@ struct os_regs {
 };
 
 enum {
+	OS_FLAG_TF = 1 << 8,  /* of flags: the program steps itself */
 	OS_FLAG_RF = 1 << 16, /* of flags: the next instruction hits no breakpoint */
 	OS_NR_BREAKPOINTS = 4,
 };
@@ -45,6 +46,9 @@ struct os_stop {
 	long code;
 };
 
+/** attr.sig_data of our perf events with attr.sigtrap. */
+#define OS_TRAP_DATA UINT64_C(0x636c657720736f66)
+
 enum os_go { OS_GO_ON, OS_GO_TO_CALL, OS_GO_STEP, OS_GO_LISTEN };
 
 /** Of a signal that is about to be delivered: why. */
@@ -52,8 +56,8 @@ enum os_trap {
 	OS_TRAP_OTHER,      /* of the program */
 	OS_TRAP_SELF,       /* sent by the program to itself; of a step over a uprobe as well */
 	OS_TRAP_BREAKPOINT, /* of os_ptrace_breakpoint() */
-	OS_TRAP_STEP,       /* OS_GO_STEP has run an instruction */
-	OS_TRAP_EVENT,      /* of a perf event with attr.sigtrap */
+	OS_TRAP_STEP,       /* OS_GO_STEP, or OS_FLAG_TF, has run an instruction */
+	OS_TRAP_EVENT,      /* of a perf event with attr.sigtrap and OS_TRAP_DATA */
 	OS_TRAP_HANDLER,    /* OS_GO_STEP has entered a signal handler */
 };
 

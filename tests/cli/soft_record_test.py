@@ -3,7 +3,7 @@
 """The software trace source, live: what it records against pure single steps, what the programs notice of it, and
 what it does at events. No check depends on how fast anything runs.
 
-Usage: soft_record_test.py CLEW SOFT_TRUTH SOFT_APP [short]
+Usage: soft_record_test.py CLEW SOFT_TRUTH SOFT_APP SOFT_BEGINS [short]
 
 short: without what takes long, for builds in which all does."""
 import os
@@ -18,8 +18,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import check, done, skip, skip_all  # noqa: E402
 
-clew, truth, app = (os.path.abspath(p) for p in sys.argv[1:4])
-is_short = "short" in sys.argv[4:]
+clew, truth, app, begins = (os.path.abspath(p) for p in sys.argv[1:5])
+is_short = "short" in sys.argv[5:]
 top = tempfile.mkdtemp()
 os.chdir(top)
 TIMEOUT = 240
@@ -145,6 +145,54 @@ def calls_of_function():
     check("it was not called" in made.stderr and made.stdout == "calls: 85\n", "one that is nowhere", made.stderr)
 
 
+def window(first, last, *argv):
+    """One window for each call of first, up to last: all trace lies in the intervals of the samples."""
+    alone = run(begins, *argv)
+    made = record("-e", "soft_pt/aux-action=start-paused/u", "--trace-between", f"{first},{last}", "--", begins, *argv)
+    if "uprobe" in made.stderr and made.returncode:
+        return None
+    lines = [line.split() for line in script("--itrace=i1i", "-F", "event,ip,sym,symoff").stdout.splitlines()]
+    places = [line[-1] for line in lines if "instructions" in line[0]]
+    text = script("--itrace=b", "-F", "event,ip,sym").stdout
+    lost = re.search(r"(\d+)  lost pauses", run(clew, "report", "-i", "perf.data", "--stats").stdout)
+    good = made.stdout == alone.stdout and "[paused]" not in text and (not lost or lost[1] == "0")
+    return good, places, [made.stdout, alone.stdout, made.stderr, *text.splitlines()[:20], *places[:20]]
+
+
+def windows():
+    names = "plain ret jcc jmp call indirect call_indirect memory loop rep recurse".split()
+    wrong = []
+    for name in names:
+        found = window(f"win_{name}", "win_end", f"win_{name}")
+        if not found:
+            skip("windows that begin with any instruction", "no uprobes here")
+            return
+        good, places, why = found
+        starts = [i for i, p in enumerate(places) if p == f"win_{name}+0x0" and (not i or "win_" not in places[i - 1])]
+        if not good or places[:1] != [f"win_{name}+0x0"] or len(starts) < 1:
+            wrong += [name, *why]
+    check(not wrong, "windows that begin with any instruction", wrong)
+    good, places, why = window("win_jcc", "win_jcc", "win_jcc")
+    check(good and not places, "a window that ends where it begins has no trace", why)
+    for more in "threads", "alarms":
+        good, places, why = window("win_ret", "win_end", "windows", more)
+        check(good and places, f"windows beside {more}", why)
+
+
+def own_traps():
+    """The program's own single steps, breakpoints and SIGTRAPs are its own."""
+    alone = run(begins, "traps").stdout
+    for name, options in (("traced", ("-e", "soft_pt//u")), ("waiting for a function", ("--trace-function", "win_end")),
+                          ("between two functions", ("-e", "soft_pt/aux-action=start-paused/u", "--trace-between", "win_end,win_helper"))):
+        made = record(*options, "--", begins, "traps")
+        if "uprobe" in made.stderr and made.returncode:
+            skip(f"its own traps, {name}", "no uprobes here")
+            continue
+        # The kernel's uprobes give the trap after them another code.
+        same = (lambda s: re.sub("codes [0-9a-f]+", "", s)) if "win_helper" in " ".join(options) else str
+        check(same(made.stdout) == same(alone), f"its own traps, {name}", [made.stderr, made.stdout, "alone:", alone])
+
+
 def traced_by(pid):
     return [int(re.search(r"TracerPid:\t(\d+)", open(f"/proc/{pid}/task/{t}/status").read())[1])
             for t in os.listdir(f"/proc/{pid}/task")]
@@ -211,6 +259,8 @@ try:
     at_function()
     without_registers()
     calls_of_function()
+    windows()
+    own_traps()
     attached()
     refused()
 finally:

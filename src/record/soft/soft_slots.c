@@ -46,6 +46,14 @@ bool soft_is_armed(const struct soft_thread *t, uint64_t address)
 	return false;
 }
 
+bool soft_is_spot(const struct soft_thread *t, uint64_t address)
+{
+	for (unsigned int i = 0; i < t->nr_fixed; i++)
+		if (t->slots_on >> i & 1 && t->slots[i] == address)
+			return true;
+	return false;
+}
+
 bool soft_arm(struct soft_thread *t, uint64_t address)
 {
 	set_fixed(t);

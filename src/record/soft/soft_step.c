@@ -74,7 +74,8 @@ void soft_settle(struct soft_tracer *x, struct soft_thread *t, const struct os_r
 {
 	if (t->pending.is_there && r->ip == t->pending.at && r->flags & OS_FLAG_RF)
 		t->pending.is_there = false;
-	soft_confirm(x, t);
+	if (!soft_is_before(t, r))
+		soft_confirm(x, t);
 }
 
 static void step(struct soft_tracer *x, struct soft_thread *t, enum soft_step why, int signal)
@@ -117,6 +118,12 @@ static void step_branch(struct soft_tracer *x, struct soft_thread *t, const stru
 	step(x, t, SOFT_STEP_BRANCH, signal);
 }
 
+static void pass_breakpoint(const struct soft_thread *t, const struct os_regs *r)
+{
+	if (!(r->flags & OS_FLAG_RF) && soft_is_armed(t, r->ip))
+		os_ptrace_set_flags(t->tid, r->flags | OS_FLAG_RF);
+}
+
 /* Release the thread at the branch @p b; the next stop is the end of the block after it. */
 static void go_over(struct soft_tracer *x, struct soft_thread *t, const struct soft_block *b,
 		    const struct os_regs *r, int signal)
@@ -133,8 +140,7 @@ static void go_over(struct soft_tracer *x, struct soft_thread *t, const struct s
 		os_ptrace_go(t->tid, OS_GO_ON, signal);
 		return;
 	}
-	if (!(r->flags & OS_FLAG_RF) && soft_is_armed(t, r->ip))
-		os_ptrace_set_flags(t->tid, r->flags | OS_FLAG_RF);
+	pass_breakpoint(t, r);
 	stop = (struct soft_block){.stop = t->pending.target, .kind = SOFT_STOP_PLAIN};
 	after = is_leaving_function(t, b, r)
 		      ? &stop
@@ -172,23 +178,30 @@ static void go(struct soft_tracer *x, struct soft_thread *t, const struct os_reg
 	const struct soft_block *found = soft_code_block(&t->space->code, r->ip, r->is_64);
 	struct soft_block b;
 
+	/* A handler came back to where its breakpoint has not been hit: now it is. */
+	if (!t->has_arrived && !(r->flags & OS_FLAG_RF) && soft_is_spot(t, r->ip)) {
+		t->step_block = (struct soft_block){0};
+		os_ptrace_go(t->tid, OS_GO_ON, signal);
+		return;
+	}
 	if (!found) { /* out of memory: it runs untraced */
-		soft_stream_off_at(&t->stream, r->ip);
+		if (t->stream.is_on)
+			soft_stream_off_at(&t->stream, r->ip);
 		t->is_on = false;
+		t->begin_at = 0;
 		os_ptrace_go(t->tid, OS_GO_ON, signal);
 		return;
 	}
 	b = *found;
-	if (b.stop == r->ip)
+	if (b.stop == r->ip) {
 		go_from(x, t, &b, r, signal);
-	else {
-		if (!(r->flags & OS_FLAG_RF) && soft_is_armed(t, r->ip))
-			os_ptrace_set_flags(t->tid, r->flags | OS_FLAG_RF);
+	} else {
+		pass_breakpoint(t, r);
 		run_to(x, t, &b, signal);
 	}
 }
 
-/* To the instruction after the one at which the stream begins. */
+/* To the instruction after the one at which the stream begins; of a branch: to the next stop. */
 static void go_past(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
 	struct soft_block after = {.kind = SOFT_STOP_PLAIN};
@@ -196,11 +209,11 @@ static void go_past(struct soft_tracer *x, struct soft_thread *t, const struct o
 	t->stream.is_64 = r->is_64;
 	after.stop = soft_code_after(&t->space->code, r->ip, r->is_64);
 	if (after.stop) {
+		pass_breakpoint(t, r);
 		run_to(x, t, &after, 0);
-		return;
+	} else {
+		go(x, t, r, 0);
 	}
-	soft_confirm(x, t);
-	go(x, t, r, 0);
 }
 
 void soft_continue(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,

@@ -73,6 +73,7 @@ void soft_thread_exec(struct soft_tracer *x, struct soft_thread *t)
 	take_space(x, t, pid, true);
 	t->slots_on = t->nr_fixed = 0; /* the kernel clears them */
 	t->epoch = 0;
+	t->has_stray_flag = t->steps_itself = t->did_so = false;
 }
 
 void soft_thread_remove(struct soft_tracer *x, struct soft_thread *t)

@@ -64,8 +64,12 @@ struct soft_thread {
 	bool is_in_call;    /* between a system call's entry and its exit */
 	bool is_restarting; /* a signal came into a system call, which may begin again */
 	struct soft_pending pending;
-	uint64_t next;    /* where it is to stop next; 0: nowhere */
-	uint64_t call_at; /* where it is to make its next system call; 0: unknown */
+	uint64_t at, from;         /* where it stands; where it stood when it was released */
+	bool has_arrived;          /* what is asked for where it stands was done */
+	bool has_stray_flag;       /* TF may be left from steps of ours, over POPF */
+	bool steps_itself, did_so; /* the program has set TF; it had when it was released */
+	uint64_t next;             /* where it is to stop next; 0: nowhere */
+	uint64_t call_at;          /* where it is to make its next system call; 0: unknown */
 	enum soft_step step;
 	struct soft_block step_block;
 	uint64_t begin_at;    /* the stream begins here, once the next stop is reached; 0: no */
@@ -130,6 +134,12 @@ void soft_mask_show(struct soft_thread *t);
 void soft_watch_begin(struct soft_tracer *x, struct soft_thread *t);
 void soft_watch_end(struct soft_thread *t);
 
+/** The instruction that the window begins with has not been executed. */
+static inline bool soft_is_before(const struct soft_thread *t, const struct os_regs *r)
+{
+	return t->begin_at && r->ip == t->begin_at && r->flags & OS_FLAG_RF;
+}
+
 /* --- soft_slots.c --- */
 
 /** Stop at @p address, besides the space's spots. @return false: there is no breakpoint for it. */
@@ -140,12 +150,14 @@ void soft_disarm(struct soft_thread *t);
 void soft_clear(struct soft_thread *t);
 /** Is there a breakpoint at @p address? */
 bool soft_is_armed(const struct soft_thread *t, uint64_t address);
+/** One of the space's? */
+bool soft_is_spot(const struct soft_thread *t, uint64_t address);
 
 /* --- soft_step.c --- */
 
 /** The pending branch was executed: write it. */
 void soft_confirm(struct soft_tracer *x, struct soft_thread *t);
-/** It was, unless the thread still stands at it. */
+/** It was, unless the thread still stands at it; so is the window that begins with it. */
 void soft_settle(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
 /** Let a stopped thread continue from @p r, whatever it was doing. */
 void soft_continue(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
@@ -172,6 +184,9 @@ void soft_send_if_full(struct soft_tracer *x, struct soft_thread *t);
 /** Trace from @p ip on, or no longer. */
 void soft_window_begin(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
 void soft_window_end(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
+/** A signal comes before the instruction that a window is to begin with: its probe has not been hit
+ * and will be once the handler is over. */
+void soft_window_put_off(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
 /** Around a system call that may see the CPUs of a thread, or set them. */
 void soft_window_show_cpus(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
 void soft_window_hide_cpus(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);

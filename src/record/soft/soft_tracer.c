@@ -9,13 +9,14 @@
 
 #define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
 
-enum { LEAVE_ROUNDS = 600 /* of 5 ms */ };
+enum { LEAVE_ROUNDS = 600 /* of 5 ms */, INT3 = 0xcc };
 
 /* --- signals --- */
 
 static void deliver(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
 		    int number)
 {
+	soft_window_put_off(x, t, r);
 	soft_window_signal(x, t, r, number);
 	if (t->is_on && os_task_handled(t->tid) >> (number - 1) & 1) {
 		soft_stop_stream(x, t, r);
@@ -31,13 +32,13 @@ static void deliver(struct soft_tracer *x, struct soft_thread *t, const struct o
 }
 
 /* A handler runs; or there was none after all, and an instruction was executed instead. */
-static void enter_handler(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+static void enter_handler(struct soft_thread *t, const struct os_regs *r)
 {
+	t->step = SOFT_STEP_NONE;
 	if (t->is_on)
 		soft_mask_hide(t);
 	if (t->is_on && !t->stream.is_on)
 		soft_stream_on(&t->stream, r->ip, r->is_64);
-	soft_continue(x, t, r, 0);
 }
 
 static void interrupt_others(struct soft_tracer *x, const struct soft_thread *t)
@@ -61,7 +62,9 @@ static void arrive(struct soft_tracer *x, struct soft_thread *t, const struct os
 	soft_window_at(x, t, r);
 	if (t->is_on && t->stream.is_on)
 		soft_stream_at(&t->stream, r->ip);
+	t->has_arrived = true;
 	soft_continue(x, t, r, 0);
+	t->has_arrived = false;
 	soft_send_if_full(x, t);
 }
 
@@ -70,8 +73,8 @@ static void on_step(struct soft_tracer *x, struct soft_thread *t, const struct o
 	uint64_t next = t->next;
 
 	if (t->step == SOFT_STEP_SIGNAL) {
-		t->step = SOFT_STEP_NONE;
-		enter_handler(x, t, r);
+		enter_handler(t, r);
+		soft_continue(x, t, r, 0);
 		return;
 	}
 	if (t->step == SOFT_STEP_TO && r->ip != next) {
@@ -84,28 +87,69 @@ static void on_step(struct soft_tracer *x, struct soft_thread *t, const struct o
 	arrive(x, t, r);
 }
 
-static void on_signal(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
-		      int number)
+/* A step over the INT3 of a uprobe looks as if the program had sent it to itself. */
+static bool is_at_probe(const struct soft_thread *t)
 {
-	switch (number == SIGTRAP ? os_ptrace_trap(t->tid, t->space->code.pid) : OS_TRAP_OTHER) {
+	uint8_t code = 0;
+
+	return os_task_read(t->tid, t->from, &code, 1) == 1 && code == INT3;
+}
+
+/* Has OS_GO_STEP run an instruction? */
+static bool was_stepped(const struct soft_thread *t, enum os_trap trap)
+{
+	if (trap == OS_TRAP_STEP)
+		return t->step != SOFT_STEP_NONE || t->has_stray_flag;
+	return trap == OS_TRAP_SELF && t->step != SOFT_STEP_NONE && t->step != SOFT_STEP_SIGNAL &&
+	       is_at_probe(t);
+}
+
+/* A step of the program has come to a breakpoint: one stop for both, of which it gets the signal.
+ * The breakpoint is hit again when the handler is over. */
+static void take_own_step(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	struct os_regs now = *r;
+
+	if (r->flags & OS_FLAG_RF && r->ip != t->from && soft_is_armed(t, r->ip)) {
+		now.flags &= ~(uint64_t)OS_FLAG_RF;
+		os_ptrace_set_flags(t->tid, now.flags);
+	}
+	deliver(x, t, &now, SIGTRAP);
+}
+
+/* The program stepped this instruction, too; its own stop comes first. */
+static void step_for_both(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	if (t->step == SOFT_STEP_SIGNAL)
+		enter_handler(t, r);
+	else
+		soft_stepped(x, t, r);
+	take_own_step(x, t, r);
+}
+
+static void on_trap_signal(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	enum os_trap trap = os_ptrace_trap(t->tid, t->space->code.pid);
+
+	switch (trap) {
 	case OS_TRAP_BREAKPOINT:
 		arrive(x, t, r);
 		break;
 	case OS_TRAP_EVENT:
 		soft_call_over(x, t, r);
 		break;
-	case OS_TRAP_STEP:
 	case OS_TRAP_HANDLER:
 		on_step(x, t, r);
 		break;
+	case OS_TRAP_STEP:
 	case OS_TRAP_SELF:
-		if (t->step != SOFT_STEP_NONE && t->step != SOFT_STEP_SIGNAL)
-			on_step(x, t, r);
-		else
-			deliver(x, t, r, number);
-		break;
 	case OS_TRAP_OTHER:
-		deliver(x, t, r, number);
+		if (!was_stepped(t, trap))
+			take_own_step(x, t, r);
+		else if (t->did_so)
+			step_for_both(x, t, r);
+		else
+			on_step(x, t, r);
 		break;
 	}
 }
@@ -224,7 +268,22 @@ static bool is_of_program(const struct soft_thread *t)
 {
 	enum os_trap trap = os_ptrace_trap(t->tid, t->space->code.pid);
 
-	return trap == OS_TRAP_OTHER || (trap == OS_TRAP_SELF && t->step == SOFT_STEP_NONE);
+	return trap == OS_TRAP_OTHER || ((trap == OS_TRAP_STEP || trap == OS_TRAP_SELF) &&
+					 (!was_stepped(t, trap) || t->did_so));
+}
+
+static bool look(struct soft_thread *t, struct os_regs *ret)
+{
+	if (os_ptrace_regs(t->tid, ret))
+		return false;
+	t->from = t->at;
+	t->at = ret->ip;
+	t->did_so = t->steps_itself;
+	/* After a step over POPF Linux takes its own TF for the program's. */
+	if (t->step != SOFT_STEP_NONE && t->step != SOFT_STEP_SIGNAL && ret->flags & OS_FLAG_TF)
+		t->has_stray_flag |= !t->steps_itself;
+	t->steps_itself = ret->flags & OS_FLAG_TF && !t->has_stray_flag;
+	return true;
 }
 
 static void leave(struct soft_tracer *x, struct soft_thread *t, const struct os_stop *s)
@@ -232,7 +291,7 @@ static void leave(struct soft_tracer *x, struct soft_thread *t, const struct os_
 	struct os_regs r;
 	int signal = 0;
 
-	if (!os_ptrace_regs(t->tid, &r)) {
+	if (look(t, &r)) {
 		soft_stop_stream(x, t, &r);
 		if (s->kind == OS_STOP_SIGNAL && (s->code != SIGTRAP || is_of_program(t)))
 			signal = (int)s->code;
@@ -292,7 +351,7 @@ static void on_stop(struct soft_tracer *x, const struct os_stop *s)
 		leave(x, t, s);
 		return;
 	}
-	if (os_ptrace_regs(s->tid, &r))
+	if (!look(t, &r))
 		return; /* killed meanwhile: its end will be reported */
 	if (t->is_before_exec && s->kind != OS_STOP_EXEC) {
 		os_ptrace_go(t->tid, OS_GO_ON, s->kind == OS_STOP_SIGNAL ? (int)s->code : 0);
@@ -300,7 +359,10 @@ static void on_stop(struct soft_tracer *x, const struct os_stop *s)
 	}
 	switch (s->kind) {
 	case OS_STOP_SIGNAL:
-		on_signal(x, t, &r, (int)s->code);
+		if (s->code == SIGTRAP)
+			on_trap_signal(x, t, &r);
+		else
+			deliver(x, t, &r, (int)s->code);
 		break;
 	case OS_STOP_CALL:
 		if (s->code == 1)

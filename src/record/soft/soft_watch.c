@@ -20,6 +20,7 @@ static int open_event(const struct soft_tracer *x, const struct soft_thread *t,
 	uint8_t bytes[PERF_ATTR_SIZE_VER9];
 
 	attr.flags = PERF_ATTR_SIGTRAP | PERF_ATTR_REMOVE_ON_EXEC;
+	attr.sig_data = OS_TRAP_DATA;
 	attr.sample_type = PERF_SAMPLE_IP;
 	attr.read_format = 0;
 	attr.aux_action = 0;

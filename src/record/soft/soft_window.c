@@ -84,6 +84,7 @@ void soft_window_end(struct soft_tracer *x, struct soft_thread *t, const struct 
 	if (!t->is_on)
 		return;
 	soft_settle(x, t, r);
+	t->begin_at = 0;
 	if (t->stream.is_on)
 		soft_stream_off_at(&t->stream, r->ip);
 	t->is_on = false;
@@ -92,6 +93,15 @@ void soft_window_end(struct soft_tracer *x, struct soft_thread *t, const struct 
 	soft_mask_show(t);
 	soft_disarm(t);
 	soft_thread_send(x, t);
+}
+
+void soft_window_put_off(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	if (!soft_is_before(t, r))
+		return;
+	soft_window_end(x, t, r);
+	x->totals.nr_windows--;
+	os_ptrace_set_flags(t->tid, r->flags & ~(uint64_t)OS_FLAG_RF);
 }
 
 /* A direct call that has just been made is traced, too: it names the function. */
