@@ -128,6 +128,12 @@ enum ana_interval_outcome {
 enum ana_interval_outcome ana_intervals_outcome(const struct ana_intervals *x,
 						const struct ana_interval *i);
 
+/** Was trace with times decoded? Else it is unknown whether pauses were lost. */
+static inline bool ana_intervals_sees_pauses(const struct ana_intervals *x)
+{
+	return x->nr_payload > 0;
+}
+
 struct ana_intervals_totals {
 	uint64_t nr_triggers, nr_unpaired, nr_elsewhere, nr_intervals, nr_running, sum_ns;
 	uint64_t by_outcome[NR_ANA_INTERVAL_OUTCOMES];

@@ -9,6 +9,7 @@ struct fact {
 	const char *key, *words;
 	uint64_t value;
 	bool is_always; /* in text, also where it is 0 */
+	bool is_unknown;
 };
 
 static void find_facts(const struct ana_tracing *x, struct fact ret[NR_FACTS])
@@ -23,7 +24,7 @@ static void find_facts(const struct ana_tracing *x, struct fact ret[NR_FACTS])
 		{"traced_ns", "ns in all of them", sum.sum_ns, true},
 		{"unpaired", "unpaired triggers: tracing was as they would have set it", sum.nr_unpaired, true},
 		{"paused_elsewhere", "of these pauses on another CPU than the resume: it has a state of its own", sum.nr_elsewhere, false},
-		{"lost_pauses", "lost pauses: trace ran after them", sum.by_outcome[ANA_INTERVAL_RAN_ON], true},
+		{"lost_pauses", "lost pauses: trace ran after them", sum.by_outcome[ANA_INTERVAL_RAN_ON], true, !ana_intervals_sees_pauses(all)},
 		{"lost_resumes", "lost resumes: no trace after them", sum.by_outcome[ANA_INTERVAL_NO_TRACE], true},
 		{"full", "intervals without trace: the buffer was full", sum.by_outcome[ANA_INTERVAL_FULL], false},
 		{"throttled", "times that the kernel throttled them: triggers may be missing", x->nr_throttled, true},
@@ -47,6 +48,11 @@ static void put_facts(struct buf *out, const struct ana_tracing *x, const char *
 		if (!facts[i].value && !facts[i].is_always)
 			continue;
 		buf_str(out, prefix);
+		if (facts[i].is_unknown) {
+			buf_printf(out, "     unknown  %s; no trace with times was decoded\n",
+				   facts[i].words);
+			continue;
+		}
 		buf_dec(out, facts[i].value, 12, ' ');
 		buf_printf(out, "  %s\n", facts[i].words);
 	}
@@ -150,9 +156,6 @@ void tracing_text(struct buf *out, const struct ana_tracing *x, enum tracing_det
 	if (!is_all)
 		return;
 	put_facts(out, x, prefix);
-	if (!all->nr_payload)
-		buf_printf(out, "%slost pauses are unknown: no trace with times was decoded\n",
-			   prefix);
 }
 
 void tracing_sum(struct buf *out, const struct ana_tracing *x)
@@ -307,7 +310,8 @@ void tracing_json(struct json_put *j, const struct ana_tracing *x)
 	json_key(j, "tracing");
 	json_open(j, '{');
 	for (size_t i = 0; i < NR_FACTS; i++)
-		json_put_u64(j, facts[i].key, facts[i].value);
+		if (!facts[i].is_unknown)
+			json_put_u64(j, facts[i].key, facts[i].value);
 	json_key(j, "of");
 	json_open(j, '[');
 	vec_for_each (&x->intervals.traced, t)

@@ -4,6 +4,7 @@
 recordings made here. TAP."""
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -103,6 +104,57 @@ def test_paused():
               state["intervals"][1]["outcome"] == "lost_resume" and state["intervals"][10] == {"from": 200 * MS, "end": "running"}, "the intervals as JSON", state)
 
 
+def pt_trace(*after):
+    """A thread's trace from 10 to 20 ms, and what is written at 25 ms, after the pause: (packets, has it code?)."""
+    pmu = event(8, START_PAUSED, 1)
+    pmu.attr = pmu.attr[:8] + struct.pack("<Q", 1 | 1 << 10 | 1 << 12 | 1 << 13) + pmu.attr[16:]
+    events = [pmu, event(pm.TRACEPOINT, RESUME, 2), event(pm.TRACEPOINT, PAUSE, 3)]
+    info = (8, 31, 1 << 31, 0, 1, 1 << 10, 1 << 11, 0, 0, 0, 1 << 9, 0xf << 14, 84, 1, 2, 20, 0)
+
+    def at(ms):
+        return b"\x19" + struct.pack("<Q", ms * MS)[:7]
+
+    trace = b"\x02\x82" * 8 + at(11) + bytes.fromhex("02030a00 0223") + at(12) + PTWRITE
+    for what in after:
+        trace += at(25) + what
+    trace += bytes(-len(trace) % 8)
+    records = pm.record(70, struct.pack("<II%dQ" % len(info), 1, 0, *info)) + id_index(events, -1, 7) + pm.comm(pmu, 7, b"seven")
+    records += events[1].sample(0, time=10 * MS) + events[2].sample(0, time=20 * MS) + aux(pmu, 40 * MS, 0, len(trace))
+    records += pm.record(71, struct.pack("<QQQIIII", len(trace), 0, 1, 0, 7, NONE, 0)) + trace
+    return write("pt", pm.perf_data(events, records, {}))
+
+
+PTWRITE, CBR = bytes.fromhex("0212 2a000000"), bytes.fromhex("02030b00")
+BEGIN = b"\x71" + struct.pack("<Q", 0x401000)[:6]  # of code that is nowhere
+
+
+def lost_pauses(path, itrace):
+    """As each view has them: None where it does not know."""
+    stats = [run(*args, "--stats", "-i", path, *itrace)[0] for args in (("report",), ("script",))]
+    found = [re.search(r"(\d+|unknown)  lost pauses", s) for s in stats]
+    views = [None if not m or m[1] == "unknown" else int(m[1]) for m in found]
+    tracing = json.loads(run("report", "--json", "-i", path, *itrace)[0])["summary"]["tracing"]
+    views.append(tracing.get("lost_pauses"))
+    views.append(None if views[0] is None else sum(i.get("outcome") == "lost_pause" for i in tracing["of"][0]["intervals"]))
+    for args in (("script",), ("report",)):
+        said = "trace ran 5000 us after pause at 0.020000000" in "".join(run(*args, "-i", path, *itrace)[:2])
+        views.append(None if views[0] is None and not said else int(said))
+    return views
+
+
+def test_lost_pauses():
+    for name, nr, after in (("nothing", 0, ()), ("PTWRITE", 1, (PTWRITE,)), ("CBR", 1, (CBR,)), ("trace without code", 1, (BEGIN, b"\x0c"))):
+        path = pt_trace(*after)
+        for itrace in (["--itrace=bwpe"], ["--itrace=e"]):
+            views = lost_pauses(path, itrace)
+            tap.check(views == [nr] * 6, f"{name} after a pause, {itrace[0]}: each view counts it", views)
+        text = run("script", "-i", path, "--itrace=bwpe")[0]
+        tap.check(("[paused]" in text) == bool(nr) or after == (CBR,), f"{name} after a pause: [paused] where it was lost", text)
+    views = lost_pauses(pt_trace(PTWRITE), ["--no-itrace"])
+    out = run("report", "--stats", "-i", pt_trace(PTWRITE), "--no-itrace")[0]
+    tap.check(views == [None] * 6 and "     unknown  lost pauses" in out and "0  lost pauses" not in out, "undecoded: it is unknown, and not 0", [views, out])
+
+
 def test_snapshots():
     path = snapshots()
     out, err, _ = run("report", "--stats", "-i", path)
@@ -149,6 +201,7 @@ def test_snapshots_of_spe():
 
 
 test_paused()
+test_lost_pauses()
 test_gaps()
 test_snapshots()
 test_snapshots_of_spe()

@@ -130,7 +130,7 @@ static void test_per_cpu(void)
 				     "    0.010000000 to 0.020000000, 10.000000 ms\n",
 				     "    0.040000000 to still running\n",
 				     "           3  samples of events", "           0  unpaired",
-				     "lost pauses are unknown", NULL},
+				     "     unknown  lost pauses", NULL},
 	       "whichever thread sets it off, a CPU has one state");
 }
 

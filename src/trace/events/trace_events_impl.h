@@ -301,6 +301,9 @@ static inline struct last_insn trace_last_of_block(const struct flow_block *b, u
 	};
 }
 
+/** Trace follows a new timestamp: it was on then, or later, whatever is wanted of it. */
+void trace_exec_note_payload(struct trace_synth *s);
+
 /** Thread and time of what runs next. */
 const struct trace_who *trace_exec_who(struct trace_synth *s);
 /** Before a context or a time changes: what ran keeps those it ran in. */

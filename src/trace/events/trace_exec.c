@@ -650,12 +650,13 @@ static void run(struct trace_synth *s, const struct trace_place *n, uint32_t nr,
 	}
 }
 
-/* What follows a timestamp ran then, or later: the proof that tracing was on. */
-static void note_payload(struct trace_synth *s)
+void trace_exec_note_payload(struct trace_synth *s)
 {
 	struct ana_tracing *t = s->events->tracing;
 	const struct trace_who *who;
 
+	if (!s->has_new_time)
+		return;
 	s->has_new_time = false;
 	if (!t)
 		return;
@@ -676,8 +677,7 @@ void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 	s->before = BEFORE_RAN;
 	if (!trace_synth_is_x86(s))
 		s->has_then = false;
-	if (s->has_new_time)
-		note_payload(s);
+	trace_exec_note_payload(s);
 	run(s, n, nr,
 	    trace_synth_is_x86(s) ? of_insn : flow); /* perf: also of a branch not taken */
 	s->has_then = false;

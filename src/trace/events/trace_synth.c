@@ -342,8 +342,46 @@ static void take_transaction(struct trace_synth *s, const struct flow_event *e)
 		trace_notes_transaction(s, e);
 }
 
+/** Is it written only while trace is on, at the time that was written before it? */
+static bool is_payload(const struct flow_event *e)
+{
+	switch ((enum flow_event_kind)e->kind) {
+	case FLOW_EV_NOTE:
+	case FLOW_EV_NO_PATH:
+	case FLOW_EV_NACC:
+	case FLOW_EV_NO_TARGET:
+	case FLOW_EV_DROPPED:
+	case FLOW_EV_EXCEPTION:
+	case FLOW_EV_EXCEPTION_RET:
+	case FLOW_EV_FUNCTION_RET:
+	case FLOW_EV_EVENT:
+	case FLOW_EV_INSTRUMENTATION:
+	case FLOW_EV_TRANSACTION:
+		return true;
+	case FLOW_EV_TRACE_ON:
+		return e->is_target;
+	case FLOW_EV_RANGE: /* it runs */
+	case FLOW_EV_NO_SYNC:
+	case FLOW_EV_TRACE_OFF:
+	case FLOW_EV_PE_RESET:
+	case FLOW_EV_CONTEXT:
+	case FLOW_EV_TIMESTAMP:
+	case FLOW_EV_CYCLES:
+	case FLOW_EV_BOUND:
+	case FLOW_EV_SWITCH:
+	case FLOW_EV_TS_MARKER:
+	case FLOW_EV_UNSUPPORTED:
+	case FLOW_EV_END:
+	case NR_FLOW_EVENTS:
+		break;
+	}
+	return false;
+}
+
 static void take_event(struct trace_synth *s, const struct flow_event *e)
 {
+	if (is_payload(e))
+		trace_exec_note_payload(s);
 	switch ((enum flow_event_kind)e->kind) {
 	case FLOW_EV_NO_SYNC:
 		take_no_sync(s, e);
