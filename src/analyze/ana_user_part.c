@@ -239,8 +239,7 @@ enum stitch_state ana_user_state(const struct ana_user *u)
 {
 	if (u->state != STITCH_COMPLETE || u->stop == UNW_STOP_OUTERMOST)
 		return u->state;
-	return u->stop == UNW_STOP_NONE || u->stop == UNW_STOP_FP_END ? STITCH_UNPROVEN
-								      : STITCH_PARTIAL;
+	return unw_stop_is_cut((enum unw_stop)u->stop) ? STITCH_PARTIAL : STITCH_UNPROVEN;
 }
 
 /* How frame @p i was found, the first one by no step. */
@@ -268,7 +267,10 @@ static void count_hows(struct ana_outcomes *o, const struct ana_user *u)
 		o->by_how[how_of(u, 1)] += u->nr_frames - 1;
 	for (uint32_t i = 1; i < u->nr_frames && !is_uniform(u); i++)
 		o->by_how[how_of(u, i)]++;
-	o->nr_by_convention += *by_convention != before;
+	if (*by_convention == before)
+		return;
+	o->nr_by_convention++;
+	o->nr_complete_by_convention += ana_user_state(u) == STITCH_COMPLETE;
 }
 
 void ana_user_count(struct ana_outcomes *o, const struct ana_user *u)

@@ -405,6 +405,7 @@ struct ana_outcomes {
 	uint64_t by_stop[NR_UNW_STOPS];        /* of these */
 	uint64_t by_how[NR_UNW_HOWS];          /* frames known by how they were found */
 	uint64_t nr_by_convention;             /* stacks with a frame of UNW_HOW_FP_CONVENTION */
+	uint64_t nr_complete_by_convention;    /* of these: STITCH_COMPLETE */
 };
 
 struct ana_tracing;

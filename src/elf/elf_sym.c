@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "elf/elf_mapping.h"
 #include "elf/elf_plt.h"
+#include "elf/sigreturn_code.h"
 
 /** A symbol table and its strings. */
 struct source {
@@ -185,6 +186,21 @@ static bool collect_dynsym_too(struct collect *c)
 	return collect_all(&more);
 }
 
+/* A signal's trampoline without a symbol is no part of the function before it, as that seems to be
+ * where functions have no sizes: no call leads to it. */
+static uint64_t code_end(const void *ctx, uint64_t start, uint64_t end)
+{
+	enum { MAX_GAP = 1 << 20 };
+	const struct elf_file *f = ctx;
+	uint64_t last = end < f->size ? end : f->size;
+	size_t at = 1;
+
+	if (start >= last || last - start > MAX_GAP ||
+	    !sigreturn_code_next(f->machine, f->data + start, (size_t)(last - start), &at))
+		return end;
+	return start + at;
+}
+
 enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
 			      const struct elf_file *runtime, enum elf_sym_space space,
 			      struct clew_diag *diag)
@@ -198,6 +214,10 @@ enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
 		return clew_fail(diag, CLEW_NOT_FOUND, 0, "no symbol table");
 	if (!open_source(syms, &table, &c.src))
 		return clew_fail(diag, CLEW_BAD_FILE, table.h.sh_offset, "damaged symbol table");
+	if (space != ELF_SYM_ADDRESSES) { /* places are offsets in the file */
+		t->code_end = code_end;
+		t->code_ctx = runtime;
+	}
 	t->text = c.src.text;
 	t->text_bytes = c.src.text_bytes;
 	ok = collect_all(&c);

@@ -140,7 +140,8 @@ uint64_t sym_end_of_last(uint64_t start)
 	return end < start ? UINT64_MAX : end;
 }
 
-static void fill_sizes(struct sym_new *const *by_addr, size_t nr, enum sym_fill fill)
+static void fill_sizes(const struct sym_table *t, struct sym_new *const *by_addr, size_t nr,
+		       enum sym_fill fill)
 {
 	for (size_t i = 0; i < nr; i++) {
 		struct sym *s = &by_addr[i]->s;
@@ -156,6 +157,8 @@ static void fill_sizes(struct sym_new *const *by_addr, size_t nr, enum sym_fill 
 			s->end = next->start;
 		if (s->end < s->start)
 			s->end = UINT64_MAX;
+		if (t->code_end && s->type == STT_FUNC)
+			s->end = t->code_end(t->code_ctx, s->start, s->end);
 	}
 }
 
@@ -251,7 +254,7 @@ static bool settle(struct sym_table *t, enum sym_fill fill, struct sym_new **by_
 		by_addr[i] = &t->added.data[i];
 	sort_by_addr(by_addr, tmp, nr_early);
 	if (fill != SYM_FILL_NONE) {
-		fill_sizes(by_addr, nr_early, fill);
+		fill_sizes(t, by_addr, nr_early, fill);
 		nr_dead = drop_repetitions(t, by_addr, nr_early, dead);
 	}
 	if (nr_early < nr)

@@ -55,6 +55,10 @@ struct sym_table {
 	 * lives until the next call. */
 	const char *(*shown_name)(void *ctx, const char *name);
 	void *shown_ctx;
+	/* How far a function that starts at @p start, and may reach to @p end, can reach, by its
+	 * code; NULL: unknown. */
+	uint64_t (*code_end)(const void *ctx, uint64_t start, uint64_t end);
+	const void *code_ctx;
 	struct budget *budget; /* set after sym_table_init(); NULL: no limit */
 	uint64_t charged;      /* of it; given back by sym_table_done() */
 	bool is_over_budget;   /* why something failed */

@@ -70,9 +70,11 @@ static void put_there(struct buf *out, const struct ana_outcomes *o)
 		uint64_t nr;
 		const char *text;
 	} lines[] = {
-		{nr_complete(o), "complete: the outermost frame is reached"                      },
-		{o->nr_partial,  "partial: the stack ends before that"                           },
-		{o->nr_unproven, "unproven: nothing shows whether the outermost frame is reached"},
+		{nr_complete(o),               "complete: the outermost frame is reached"                      },
+		{o->nr_complete_by_convention,
+		 "complete, of which with unproven frames: found by frame pointers alone"                      },
+		{o->nr_partial,                "partial: the stack ends before that"                           },
+		{o->nr_unproven,               "unproven: nothing shows whether the outermost frame is reached"},
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -180,7 +182,7 @@ static void put_lost(struct buf *out, const struct ana_summary *s)
 	put_reasons(out, &s->users, STITCH_LOST, ": ", "");
 }
 
-/* How many ended before the outermost frame, of the recorder's stacks or of copies unwound here. */
+/* How many are cut, of the recorder's stacks or of copies unwound here. */
 static const uint64_t *early_stops(const struct ana_summary *s, uint64_t *ret_nr, uint64_t *ret_all,
 				   uint64_t *ret_by_fp)
 {
@@ -191,7 +193,7 @@ static const uint64_t *early_stops(const struct ana_summary *s, uint64_t *ret_nr
 	*ret_by_fp = is_counted ? s->users.nr_by_convention : s->nr_unwound_by_fp;
 	for (int i = UNW_STOP_NONE + 1; i < NR_UNW_STOPS; i++) {
 		*ret_all += by_stop[i];
-		*ret_nr += i == UNW_STOP_OUTERMOST ? 0 : by_stop[i];
+		*ret_nr += unw_stop_is_cut((enum unw_stop)i) ? by_stop[i] : 0;
 	}
 	return by_stop;
 }
@@ -206,11 +208,20 @@ static void put_early(struct buf *out, const struct ana_summary *s)
 		buf_printf(out, "%llu of %llu user stacks ended early", (unsigned long long)nr,
 			   (unsigned long long)all);
 	for (int i = UNW_STOP_NONE + 1; i < NR_UNW_STOPS; i++) {
-		if (i == UNW_STOP_OUTERMOST || !by_stop[i])
+		if (!unw_stop_is_cut((enum unw_stop)i) || !by_stop[i])
 			continue;
 		buf_printf(out, "%s%s %llu", mark, unw_stop_name((enum unw_stop)i),
 			   (unsigned long long)by_stop[i]);
 		mark = ", ";
+	}
+	if (by_stop[UNW_STOP_FP_END]) {
+		buf_printf(
+			out,
+			"%s%llu of %llu user stacks end at a frame pointer of 0 (fp-end): nothing "
+			"shows whether they are whole",
+			nr ? "; " : "", (unsigned long long)by_stop[UNW_STOP_FP_END],
+			(unsigned long long)all);
+		nr++;
 	}
 	if (by_fp)
 		buf_printf(out,
@@ -258,6 +269,7 @@ void user_stacks_json(struct json_put *j, const struct ana_summary *s)
 	json_open(j, '{');
 	json_put_u64(j, "samples", o->nr);
 	json_put_u64(j, "complete", nr_complete(o));
+	json_put_u64(j, "complete_with_unproven_frames", o->nr_complete_by_convention);
 	json_put_u64(j, "partial", o->nr_partial);
 	json_put_u64(j, "unproven", o->nr_unproven);
 	put_state(j, o, "none_expected", STITCH_NONE_EXPECTED);

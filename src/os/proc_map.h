@@ -24,7 +24,7 @@ struct proc_map {
 	size_t name_bytes;
 };
 
-/** What @p text holds becomes /proc/PID/maps, of a thread as of a process, also of one whose first
+/** What @p text holds becomes /proc/PID/maps, of a thread as of a process, also where the first
  * thread has ended. @return false: it cannot be read, or is empty. */
 bool proc_maps_read(uint32_t pid, struct buf *text);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unwind/a64_stubs.h"
 
+#include "elf/sigreturn_code.h"
+#include "unwind/sigreturn_rows.h"
 #include "unwind/unw_insn_a64.h"
 #include "unwind/unw_list.h"
 
@@ -32,15 +34,6 @@ static const struct unw_rule pushed_link = {.cfa = UNW_CFA_REG,
 					    .ra_off = -8,
 					    .fp = UNW_SAME,
 					    .origin = UNW_DERIVED};
-
-static const struct unw_rule sigreturn = {.cfa = UNW_CFA_REG,
-					  .cfa_reg = A64_SP,
-					  .ra = UNW_AT_REG,
-					  .ra_reg = A64_SP,
-					  .ra_off = A64_SIGRETURN_PC,
-					  .fp = UNW_UNDEFINED,
-					  .flags = UNW_SIGNAL,
-					  .origin = UNW_TRAMPOLINE};
 
 /* Spec: ELF for the Arm 64-bit Architecture, "Procedure Linkage Table": ADRP x16; LDR x17, [x16,
  * #N]; ADD x16, x16, #N; BR x17; before BR perhaps AUTIA1716. @return bytes; 0: it is none. */
@@ -83,7 +76,7 @@ static bool is_sigreturn(const struct code *c, size_t at)
 static void put_sigreturn(const struct code *c, size_t at, struct unw_list *ret)
 {
 	unw_list_begin(ret, c->rel + at, c->rel + at + 12); /* what follows the svc is its pc */
-	unw_list_row(ret, c->rel + at, &sigreturn);
+	unw_list_row(ret, c->rel + at, &a64_sigreturn_rule);
 }
 
 static bool is_covered(struct unw_list *const lists[], size_t nr, uint64_t rel)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "elf/sigreturn_code.h"
 #include "unwind/unw_insn.h"
 #include "unwind/unw_walk_impl.h"
 

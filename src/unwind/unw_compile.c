@@ -5,6 +5,7 @@
 #include "unwind/eh_frame.h"
 #include "unwind/fp_rows.h"
 #include "unwind/sframe.h"
+#include "unwind/sigreturn_rows.h"
 #include "unwind/stack_switch.h"
 #include "unwind/unw_list.h"
 
@@ -57,14 +58,16 @@ static enum clew_err add_sframe(struct sources *s, const struct unw_image *image
 }
 
 /** What sources have wrong goes before them. */
-static enum clew_err add_switches(struct sources *s, const struct unw_image *image)
+static enum clew_err add_corrections(struct sources *s, const struct unw_image *image)
 {
 	struct unw_list *l = add_list(s);
-	enum clew_err err = l ? stack_switch_rows(image, l) : CLEW_NO_MEMORY;
+	enum clew_err err = l ? stack_switch_rows(image, l) : CLEW_NO_MEMORY, more = err;
 
-	if (err == CLEW_NOT_FOUND)
+	if (err == CLEW_OK || err == CLEW_NOT_FOUND)
+		more = sigreturn_rows(image, l);
+	if (err == CLEW_NOT_FOUND && more == CLEW_NOT_FOUND)
 		unw_list_free(s->lists[--s->nr]);
-	return err == CLEW_NOT_FOUND ? CLEW_OK : err;
+	return more == CLEW_NOT_FOUND ? CLEW_OK : more;
 }
 
 /** The same, where a few instructions are the whole function. */
@@ -119,7 +122,7 @@ enum clew_err unw_compile(const struct unw_image *image, void **ret_block, size_
 {
 	bool is_first = is_sframe_better(image);
 	struct sources s = {.nr = 0};
-	enum clew_err err = add_switches(&s, image);
+	enum clew_err err = add_corrections(&s, image);
 
 	if (!err && is_first)
 		err = add_sframe(&s, image);

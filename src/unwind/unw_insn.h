@@ -38,4 +38,6 @@ static inline bool x86_takes_frame_down(uint8_t byte)
 	return byte == 0x5d || byte == 0xc9;
 }
 
+enum { X86_SIGRETURN_PC = 168 }; /* from SP: ucontext, sigcontext_64.ip */
+
 #endif

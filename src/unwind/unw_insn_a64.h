@@ -13,11 +13,9 @@
 
 enum { A64_FP = 29, A64_LINK = 30, A64_SP = 31 }; /* DWARF numbers */
 
-/** sigreturn: mov x8, #139; svc #0. Spec: Linux 7.3 arch/arm64/kernel/signal.c, struct rt_sigframe,
+/** At sigreturn. Spec: Linux 7.3 arch/arm64/kernel/signal.c, struct rt_sigframe,
  * to which SP points: siginfo of 128 bytes, ucontext; in it sigcontext, aligned to 16:
  * fault_address, regs[31], sp, pc. */
-#define A64_MOV_SIGRETURN 0xd2801168u
-#define A64_SVC           0xd4000001u
 enum { A64_SIGRETURN_REGS = 312, A64_SIGRETURN_PC = 568 };
 
 /** Sign-extended imm7 of a pair, in bytes. */

@@ -2,6 +2,7 @@
 #ifndef UNWIND_UNW_RULE_H
 #define UNWIND_UNW_RULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -115,6 +116,9 @@ enum unw_stop {
 	NR_UNW_STOPS
 };
 
+/** Does a stack that ends for that reason lack its outermost frames? UNW_STOP_OUTERMOST proves that
+ * it does not; of UNW_STOP_NONE and UNW_STOP_FP_END nothing is proven. */
+bool unw_stop_is_cut(enum unw_stop s);
 /** "outermost", "no-info", ... as in docs/spec/script-json.md; never NULL. */
 const char *unw_stop_name(enum unw_stop s);
 /** "sframe", "eh_frame", "fp-convention", ...; "" for none. */

@@ -28,7 +28,7 @@
  * shift <= 16. A gap is a row of a rule with cfa UNW_CFA_NONE; rule[0] is such a one, and row[0]
  * stands at start.
  */
-enum { UNW_TABLE_MAGIC = 0x75774c43, UNW_TABLE_VERSION = 7 };
+enum { UNW_TABLE_MAGIC = 0x75774c43, UNW_TABLE_VERSION = 8 };
 
 struct unw_table_head {
 	uint32_t magic, version;
@@ -132,7 +132,7 @@ size_t unw_list_nr_rows(const struct unw_list *l);
 enum clew_err unw_table_build(struct unw_list *first, struct unw_list *second, enum unw_arch arch,
 			      void **ret_block, size_t *ret_size);
 
-enum { UNW_MAX_SOURCES = 6 };
+enum { UNW_MAX_SOURCES = 8 };
 
 /** The same with up to UNW_MAX_SOURCES lists, the first one first. */
 enum clew_err unw_table_build_of(struct unw_list *const lists[], size_t nr, enum unw_arch arch,

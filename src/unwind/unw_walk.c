@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/hash.h"
 #include "base/mem.h"
-#include "unwind/unw_insn_a64.h"
+#include "unwind/unw_insn.h"
 #include "unwind/unw_walk_impl.h"
 
 const char unw_probes_name[] = "[uprobes]";
 
 static const struct unw_machine machines[] = {
-	[UNW_X86_64] = {.sp = 7,      .fp = 6,  .ra = 0xff, .sigreturn_pc = 168},
+	[UNW_X86_64] = {.sp = 7,      .fp = 6,  .ra = 0xff, .sigreturn_pc = X86_SIGRETURN_PC},
 	[UNW_AARCH64] = {.sp = A64_SP,
                         .fp = A64_FP,
                         .ra = A64_LINK,
-                        .sigreturn_pc = A64_SIGRETURN_PC                       },
-	[UNW_S390X] = {.sp = 15,     .fp = 11, .ra = 14,   .sp_bias = 160     },
+                        .sigreturn_pc = A64_SIGRETURN_PC                                    },
+	[UNW_S390X] = {.sp = 15,     .fp = 11, .ra = 14,   .sp_bias = 160                  },
 };
 
 struct unw_memo *unw_memo_new(void)
@@ -107,6 +107,10 @@ static void slot_of_code(struct unw_walker *w, struct unw_slot *s, const struct 
 		return;
 	}
 	s->is_no_call = !is_exact && unw_code_is_no_call(arch, code, rel);
+	if (is_exact && !w->is_past_sigreturn && unw_code_is_after_sigreturn(arch, code, rel)) {
+		s->kind = SLOT_AFTER_SIGRETURN;
+		return;
+	}
 	rule = is_exact ? rule_at(code, rel) : rule_of_return(code, rel, s);
 	if (is_rule(rule)) {
 		slot_of_rule(w, s, rule);
@@ -211,6 +215,19 @@ static enum unw_stop step_short(struct unw_walker *w, const struct unw_slot *s)
 	return UNW_STOP_NONE;
 }
 
+static enum unw_stop step(struct unw_walker *w, const struct unw_slot *s);
+
+/* A sample in its system call stands after it; one in code that begins there does, too. */
+static enum unw_stop step_after_sigreturn(struct unw_walker *w)
+{
+	if (unw_step_has_sigcontext(w))
+		return unw_step_sigreturn(w);
+	w->is_past_sigreturn = true;
+	slot_fill(w, &w->own, w->now.pc, true);
+	w->is_past_sigreturn = false;
+	return step(w, &w->own);
+}
+
 static enum unw_stop step(struct unw_walker *w, const struct unw_slot *s)
 {
 	switch ((enum unw_slot_kind)s->kind) {
@@ -221,6 +238,8 @@ static enum unw_stop step(struct unw_walker *w, const struct unw_slot *s)
 		return unw_step_rule(w, s->rule);
 	case SLOT_SIGRETURN:
 		return unw_step_sigreturn(w);
+	case SLOT_AFTER_SIGRETURN:
+		return step_after_sigreturn(w);
 	case SLOT_OUTERMOST:
 		return UNW_STOP_OUTERMOST;
 	case SLOT_NO_RULE:
@@ -291,7 +310,7 @@ static void walker_init(struct unw_walker *w, const struct unw_space *space, str
 	w->now.sp = w->now.has_sp ? regs->r[m->sp] : 0;
 	w->now.fp = w->now.has_fp ? regs->r[m->fp] : 0;
 	w->load_limit = space->stack_bytes >= 8 ? space->stack_bytes - 7 : 0;
-	w->wants_rbx = w->follows_rbx = false;
+	w->wants_rbx = w->follows_rbx = w->is_past_sigreturn = false;
 	w->rbx = RBX_IN_REG;
 	w->rule = NULL;
 	w->pac_mask = 0;

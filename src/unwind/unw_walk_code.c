@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/bytes.h"
+#include "elf/sigreturn_code.h"
 #include "unwind/unw_insn.h"
 #include "unwind/unw_walk_impl.h"
 
@@ -39,13 +40,29 @@ bool unw_code_is_old_sigreturn(const struct unw_code *code, uint64_t rel)
 	return is_svc(code, rel, S390X_SIGRETURN);
 }
 
-/* mov $15, %rax; syscall */
-static bool is_sigreturn_x86_64(const struct unw_code *c, uint64_t rel)
+/* The trampoline's bytes, if it starts at @p rel; 0: it does not. */
+static size_t sigreturn_bytes_x86_64(const struct unw_code *c, uint64_t rel)
 {
-	static const uint8_t bytes[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	const uint8_t *p = code_at(c, rel, sizeof(bytes));
+	enum { SHORT = 7, LONG = 9 };
+	const uint8_t *p = code_at(c, rel, LONG);
+	size_t nr = LONG;
 
-	return p && !memcmp(p, bytes, sizeof(bytes));
+	if (!p)
+		p = code_at(c, rel, nr = SHORT);
+	return p ? x86_sigreturn_bytes(p, nr) : 0;
+}
+
+static bool is_after_sigreturn_x86_64(const struct unw_code *c, uint64_t rel)
+{
+	const uint8_t *p = code_at(c, rel - 2, 2);
+
+	return p && p[0] == 0x0f && p[1] == 0x05 &&
+	       (sigreturn_bytes_x86_64(c, rel - 9) == 9 || sigreturn_bytes_x86_64(c, rel - 7) == 7);
+}
+
+static bool is_in_sigreturn_x86_64(const struct unw_code *c, uint64_t rel)
+{
+	return sigreturn_bytes_x86_64(c, rel - 7) == 9 || sigreturn_bytes_x86_64(c, rel - 5) == 7;
 }
 
 /* mov x8, #139; svc #0 */
@@ -61,7 +78,7 @@ bool unw_code_is_sigreturn(enum unw_arch arch, const struct unw_code *code, uint
 {
 	switch (arch) {
 	case UNW_X86_64:
-		return is_sigreturn_x86_64(code, rel);
+		return sigreturn_bytes_x86_64(code, rel);
 	case UNW_AARCH64:
 		return is_sigreturn_aarch64(code, rel);
 	case UNW_S390X:
@@ -70,11 +87,16 @@ bool unw_code_is_sigreturn(enum unw_arch arch, const struct unw_code *code, uint
 	return false;
 }
 
+bool unw_code_is_after_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel)
+{
+	return arch == UNW_X86_64 && is_after_sigreturn_x86_64(code, rel);
+}
+
 bool unw_code_is_in_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel)
 {
 	switch (arch) {
 	case UNW_X86_64:
-		return is_sigreturn_x86_64(code, rel - 7) || is_sigreturn_x86_64(code, rel - 9);
+		return is_in_sigreturn_x86_64(code, rel);
 	case UNW_AARCH64:
 		return is_sigreturn_aarch64(code, rel - 4) || is_sigreturn_aarch64(code, rel - 8);
 	case UNW_S390X:

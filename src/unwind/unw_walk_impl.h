@@ -20,6 +20,7 @@ enum unw_slot_kind {
 	SLOT_CFA_FP, /* CFA = FP + cfa_off, else the same */
 	SLOT_RULE,   /* .rule, of any other form */
 	SLOT_SIGRETURN,
+	SLOT_AFTER_SIGRETURN, /* that, if the stack holds a signal's frame, or something else */
 	SLOT_OUTERMOST,
 	SLOT_NO_RULE, /* nothing covers it: frame pointer */
 	SLOT_UNREPRESENTABLE,
@@ -84,6 +85,7 @@ struct unw_walker {
 	/* amd64: few walks need rbx further up, and those start again, following it. Then there is
 	 * no memo, and rule is the one of w->own, if any. */
 	bool wants_rbx, follows_rbx;
+	bool is_past_sigreturn; /* the present slot is no trampoline's, whatever stands before */
 	enum unw_rbx rbx;
 	uint64_t rbx_at;
 	const struct unw_rule *rule;
@@ -121,6 +123,8 @@ static inline bool unw_walk_add(uint64_t base, int64_t off, uint64_t *ret)
 /* --- unw_walk_step.c: each sets w->next or says why it cannot. --- */
 enum unw_stop unw_step_rule(struct unw_walker *w, const struct unw_rule *rule);
 enum unw_stop unw_step_sigreturn(struct unw_walker *w);
+/** amd64: does SP point to what the kernel saved for a signal's handler? */
+bool unw_step_has_sigcontext(const struct unw_walker *w);
 enum unw_stop unw_step_fp(struct unw_walker *w);
 /** The rule @p s is based on SP, which is unknown: by the frame record, if it describes one. */
 enum unw_stop unw_step_record(struct unw_walker *w, const struct unw_slot *s);
@@ -132,7 +136,9 @@ void unw_step_lost_fp(struct unw_walker *w, uint64_t address);
 
 /* --- unw_walk_code.c; rel is the address in @p code's terms --- */
 bool unw_code_is_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel);
-/** Inside of sigreturn code, or right after its system call. */
+/** amd64: right after its system call, where something else may begin. */
+bool unw_code_is_after_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel);
+/** Inside of sigreturn code; aarch64: or right after its system call. */
 bool unw_code_is_in_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel);
 /** Bytes are at hand and they do not end in a call before @p rel. */
 bool unw_code_is_no_call(enum unw_arch arch, const struct unw_code *code, uint64_t rel);

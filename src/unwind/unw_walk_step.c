@@ -22,7 +22,7 @@ void unw_step_follow_rbx(struct unw_walker *w, enum unw_slot_kind kind, const st
 {
 	uint64_t at;
 
-	if (kind == SLOT_SIGRETURN) {
+	if (kind == SLOT_SIGRETURN || (kind == SLOT_AFTER_SIGRETURN && w->next.is_exact)) {
 		w->rbx = RBX_IN_REG;
 		return;
 	}
@@ -243,6 +243,16 @@ static bool is_old_sigreturn(const struct unw_walker *w)
 	       unw_code_is_old_sigreturn(map.code, w->now.pc + map.bias);
 }
 
+/* Its segment registers are those of a 64-bit program. */
+bool unw_step_has_sigcontext(const struct unw_walker *w)
+{
+	enum { AT = 184, USER_CS = 0x33, USER_DS = 0x2b };
+	uint64_t v;
+
+	return w->now.has_sp && unw_walk_load(w, w->now.sp + AT, &v) && (v & 0xffff) == USER_CS &&
+	       (v >> 48 == USER_DS || !(v >> 48));
+}
+
 enum unw_stop unw_step_sigreturn(struct unw_walker *w)
 {
 	struct unw_regs *r = &w->interrupted;
@@ -319,7 +329,7 @@ static uint64_t function_start(const struct unw_map *map, uint64_t rel)
 {
 	enum { MAX_BYTES = 4096 }; /* nothing separates functions */
 
-	if (map->code && map->code->table.head)
+	if (map->code && map->code->table.head && rel >= map->code->table.head->start)
 		return unw_table_row_start(&map->code->table, rel);
 	return rel > MAX_BYTES ? rel - MAX_BYTES : 0;
 }

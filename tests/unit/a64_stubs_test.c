@@ -2,6 +2,7 @@
 #include "unwind/a64_stubs.h"
 
 #include "base/mem.h"
+#include "elf/sigreturn_code.h"
 #include "unit/tap.h"
 #include "unwind/unw_insn_a64.h"
 #include "unwind/unw_list.h"

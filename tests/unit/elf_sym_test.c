@@ -68,6 +68,48 @@ static void test_kinds(void)
 	elf_build_done(&b);
 }
 
+/* musl's, stripped: setjmp has no size, and the trampoline after it no symbol. */
+static void test_trampoline(void)
+{
+	static const uint8_t sigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	struct elf_build b = {.base = 0x400000};
+	uint8_t text_bytes[256] = {0};
+	struct elf_file f = {0};
+	struct sym_table t;
+	uint16_t text;
+	uint64_t at, off;
+
+	memcpy(text_bytes + 44, sigreturn, sizeof(sigreturn));
+	memcpy(text_bytes + 128, sigreturn, sizeof(sigreturn));
+	memcpy(text_bytes + 200, sigreturn, sizeof(sigreturn));
+	text = elf_build_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC, text_bytes,
+				 sizeof(text_bytes));
+	at = elf_build_addr(&b, text);
+	off = at - 0x400000;
+	{
+		const struct elf_build_sym syms[] = {
+			{"setjmp",       at,       0,  STB_GLOBAL, STT_FUNC,   text},
+			{"after",        at + 53,  0,  STB_GLOBAL, STT_FUNC,   text},
+			{"__restore_rt", at + 128, 0,  STB_LOCAL,  STT_NOTYPE, text},
+			{"sized",        at + 192, 32, STB_GLOBAL, STT_FUNC,   text},
+		};
+
+		elf_build_syms(&b, SHT_SYMTAB, syms, sizeof(syms) / sizeof(*syms));
+	}
+	elf_build_finish(&b);
+	CHECK_EQ(load(&b, &f, &t), CLEW_OK, "a file with signal trampolines");
+	CHECK_STR(name_at(&t, off + 43), "setjmp", "a function without size");
+	CHECK_STR(name_at(&t, off + 44), NULL, "does not reach into a trampoline");
+	CHECK_STR(name_at(&t, off + 52), NULL, "nor beyond");
+	CHECK_STR(name_at(&t, off + 53), "after", "the next one starts right there");
+	CHECK_STR(name_at(&t, off + 127), "after", "and reaches to a symbol, as ever");
+	CHECK_STR(name_at(&t, off + 128), "__restore_rt", "one with a symbol has its name");
+	CHECK_STR(name_at(&t, off + 200), "sized", "a size counts");
+	sym_table_done(&t);
+	elf_file_done(&f);
+	elf_build_done(&b);
+}
+
 static void test_plt(void)
 {
 	static const struct elf_build_sym dyn[] = {
@@ -265,6 +307,7 @@ static void test_damaged(void)
 int main(void)
 {
 	test_kinds();
+	test_trampoline();
 	test_plt();
 	test_arm();
 	test_demangle();

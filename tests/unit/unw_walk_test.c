@@ -420,6 +420,7 @@ static uint64_t put_signal(struct stack_build *b, const struct unw_rule *trampol
 	stack_put(b, uc + 160, STACK_AT + 256);
 	stack_put(b, uc + 168, at);
 	stack_put(b, uc + 120, 77);
+	stack_put(b, uc + 184, UINT64_C(0x002b000000000033)); /* segments of a 64-bit program */
 	stack_put(b, STACK_AT + 512, end);
 	b->regs.pc = stack_fn(b, &handler) + 8;
 	return fn;
@@ -477,6 +478,56 @@ static void test_signal(void)
 	stack_walk(b, NULL, 0);
 	is_stopped(b, UNW_STOP_BAD_RA, 2, "a signal at pc 0, as of a call through NULL");
 	stack_build_free(b);
+}
+
+/* Go's, bionic's: mov $15, %eax. */
+static void test_short_sigreturn(void)
+{
+	static const uint8_t code[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	struct stack_build *b = start(UNW_X86_64);
+	uint64_t fn = put_signal(b, NULL);
+
+	stack_code(b, fn, code, sizeof(code));
+	stack_walk(b, NULL, 0);
+	is_stopped(b, UNW_STOP_OUTERMOST, 4, "the short form of the trampoline");
+	CHECK(b->exact[1], "no call led to it");
+	stack_reg(b, 7, SP_AT + 16);
+	for (uint64_t i = 0; i < 3; i++) {
+		b->regs.pc = fn + (uint64_t[]){0, 5, 7}[i];
+		stack_walk(b, NULL, 0);
+		is_stopped(b, UNW_STOP_OUTERMOST, 3, "sampled in it");
+	}
+	stack_build_free(b);
+}
+
+/* musl's memcpy begins where the trampoline's system call ends. */
+static void test_after_sigreturn(void)
+{
+	struct stack_build *b = start(UNW_X86_64);
+	struct unw_rule rule = sp_rule(b, 8);
+	uint64_t end = bottom(b), fn = stack_fn(b, &rule);
+	struct unw_memo *memo = unw_memo_new();
+
+	stack_sigreturn_code(b, fn - 9);
+	b->regs.pc = fn;
+	stack_put(b, SP_AT, end);
+	for (int i = 0; i < 3; i++) {
+		stack_walk(b, i ? memo : NULL, 0);
+		is_stopped(b, UNW_STOP_OUTERMOST, 2,
+			   "a function's first instruction, after the trampoline");
+		CHECK(!b->exact[1], "left by a call");
+	}
+	unw_memo_free(memo);
+	stack_build_free(b);
+}
+
+static void test_judgement(void)
+{
+	for (int i = 0; i < NR_UNW_STOPS; i++)
+		CHECK(unw_stop_is_cut((enum unw_stop)i) ==
+			      (i != UNW_STOP_NONE && i != UNW_STOP_OUTERMOST &&
+			       i != UNW_STOP_FP_END),
+		      "is a stack that ends by %s cut?", unw_stop_name((enum unw_stop)i));
 }
 
 /* The same (pc, SP) again: only a signal frame can bring that about. */
@@ -910,6 +961,9 @@ int main(void)
 	for (size_t i = 0; i < sizeof(arches) / sizeof(*arches); i++)
 		test_uretprobe(arches[i]);
 	test_signal();
+	test_judgement();
+	test_short_sigreturn();
+	test_after_sigreturn();
 	test_loop();
 	test_fp(UNW_X86_64);
 	test_fp(UNW_AARCH64);

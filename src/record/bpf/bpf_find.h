@@ -57,6 +57,7 @@ struct walk {
 	uint64_t copy_limit;
 	uint64_t code_bits; /* of a return address */
 	uint8_t is_exact, stop, why, uniform;
+	uint8_t origin;    /* enum unw_origin of the step that led to pc */
 	bool is_sigreturn; /* the first frame called sigreturn: SP stands at the ucontext */
 	bool is_busy_vma;  /* the mappings were locked: what covers pc is unknown */
 	bool may_retry;    /* a step that lacks something is made again, when that is there */

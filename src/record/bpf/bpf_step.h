@@ -31,7 +31,7 @@ enum { UNTOLD_BYTES = 4096 }; /* of code where nothing separates functions */
 /* Where the function that holds pc may start, without a rule. */
 static __always_inline uint64_t function_start(const struct walk *w, struct walk_vma *v)
 {
-	if (v->code == WALK_TABLE)
+	if (v->code == WALK_TABLE && w->pc + v->bias >= v->first)
 		return row_start(v, w->pc + v->bias) - v->bias;
 	return w->pc - v->start > UNTOLD_BYTES ? w->pc - UNTOLD_BYTES : v->start;
 }
@@ -175,9 +175,11 @@ static __always_inline uint8_t step_record(struct walk *w, const struct unw_rule
 	if (r->cfa != UNW_CFA_REG || r->cfa_reg != REG_SP || r->fp != UNW_AT_CFA ||
 	    r->ra != UNW_AT_CFA || r->ra_off != r->fp_off + 8 || !step_fp(w, s, way, task))
 		return UNW_STOP_REGISTER;
+	if (!s->ra)
+		return UNW_STOP_FP_END;
 	s->cfa = w->r[REG_FP] - (uint64_t)(int64_t)r->fp_off;
 	s->has_no_sp = false;
-	return s->ra && (s->cfa & 7 || s->cfa < w->r[REG_SP]) ? UNW_STOP_BAD_CFA : UNW_STOP_NONE;
+	return (s->cfa & 7 || s->cfa < w->r[REG_SP]) ? UNW_STOP_BAD_CFA : UNW_STOP_NONE;
 }
 
 static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *r, struct step *s,
@@ -230,6 +232,8 @@ static __always_inline uint8_t step_bare(struct walk *w, struct walk_vma *v, str
 {
 	if (step_top(w, v, s, way, task) || step_fp(w, s, way, task))
 		return UNW_STOP_NONE;
+	if (w->known >> REG_FP & 1 && !w->r[REG_FP] && w->origin == UNW_FP)
+		return UNW_STOP_FP_END;
 	return is_new_thread(w) ? UNW_STOP_OUTERMOST : UNW_STOP_NO_INFO;
 }
 

@@ -16,6 +16,7 @@ static __always_inline void put_frame(struct walk *w, uint64_t pc, uint8_t metho
 	uint32_t n = w->out.nr;
 
 	w->ips[n & (CB_MAX_DEPTH - 1)] = pc;
+	w->origin = method;
 	if (n == 1)
 		w->uniform = method;
 	else if (n > 1 && w->uniform != method)
@@ -71,6 +72,12 @@ __weak __noinline int find_original(struct walk *w, uint64_t at)
 /* What a step came to. */
 enum { STEP_DONE, STEP_END, STEP_RETRY };
 
+/* How the psABI marks the deepest frame, if frame pointers led to this one. */
+static __always_inline uint8_t end_of_fp(const struct walk *w)
+{
+	return w->origin == UNW_FP ? UNW_STOP_FP_END : UNW_STOP_NO_INFO;
+}
+
 static __always_inline int walk_step(struct walk *w, const enum walk_way way,
 				     struct task_struct *task)
 {
@@ -91,7 +98,7 @@ static __always_inline int walk_step(struct walk *w, const enum walk_way way,
 	if (!s.ra) {
 		/* At the interrupted instruction a rule of x86 may be wrong, and a signal may have
 		 * interrupted a call through a null pointer. */
-		w->stop = s.method == UNW_FP                        ? UNW_STOP_FP_END
+		w->stop = s.method == UNW_FP                        ? end_of_fp(w)
 			: s.is_signal || (w->is_exact && !HAS_LINK) ? UNW_STOP_BAD_RA
 								    : UNW_STOP_OUTERMOST;
 		return STEP_END;

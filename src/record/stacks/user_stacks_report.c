@@ -19,13 +19,15 @@ static void report_copy(struct user_stacks *u, bool is_verbose)
 {
 	const struct copy_counts *c = &u->copy.counts;
 	uint64_t complete = c->by_stop[UNW_STOP_OUTERMOST];
+	uint64_t unproven = c->by_stop[UNW_STOP_FP_END];
 	uint64_t cut = c->by_stop[UNW_STOP_TRUNCATED];
 	struct buf b = {0};
 
 	add(&b, c->nr_no_user, "without user part");
 	add(&b, c->nr_compat, "of 32-bit tasks");
 	add(&b, cut, "cut by the copy's size");
-	add(&b, c->nr_walked - complete - cut, "ended early");
+	add(&b, c->nr_walked - complete - cut - unproven, "ended early");
+	add(&b, unproven, "ended at a frame pointer of 0");
 	rec_say(u->ui, REC_NOTE, "user stacks: %llu of %llu samples complete%s%s",
 		(unsigned long long)complete, (unsigned long long)c->nr_samples, b.nr ? ", " : "",
 		buf_cstr(&b));

@@ -153,6 +153,9 @@ static void finish(struct table_worker *w, struct held_stack *h)
 	h->is_unknown = !live_space_covers(live, h->stack.pid, pc - (last > 0));
 	if (h->is_unknown)
 		return; /* it has ended, or maps other things now */
+	/* A trampoline is entered by return alone: no call stands before it. */
+	if (last && live_space_is_signal(live, h->stack.pid, pc))
+		method |= PERF_DEFERRED_EXACT;
 	is_exact = !last || method & PERF_DEFERRED_EXACT || method == UNW_TRAMPOLINE ||
 		   live_space_is_signal(live, h->stack.pid, h->ips[last - 1]);
 	h->regs.pc = is_exact ? pc : pc - 1;
