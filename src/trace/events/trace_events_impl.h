@@ -422,7 +422,7 @@ void trace_points_take(struct trace_synth *s, const struct flow_event *e);
 void trace_points_end(struct trace_synth *s, const struct trace_place *to);
 
 /** --- trace_emit.c --- */
-enum { TRACE_BATCH_EVENTS = 256 };
+enum { TRACE_BATCH_EVENTS = 256, TRACE_NR_NAMES = 64 };
 
 /** Events of a sampled operation, in the order in which it makes them. */
 enum trace_op_event {
@@ -451,7 +451,11 @@ struct trace_events {
 	const struct perf_evsel *pebs; /* a recorded one, or NULL */
 	bool shows_notes;              /* any of these */
 	struct known_jump *jumps;      /* of trace_leave.c; NULL: none yet */
-	struct trace_synth *synths;    /* by unit */
+	struct known_name {
+		const struct dso_sym *sym; /* NULL: none */
+		bool is_unwinder;
+	} names[TRACE_NR_NAMES];
+	struct trace_synth *synths; /* by unit */
 	struct call_stacks calls;
 	struct map_u64 unreadable; /* binaries without code that were reported: dso */
 	struct trace_events_summary summary;

@@ -100,11 +100,10 @@ static struct function caller_of(struct trace_synth *s, const struct call *c)
 
 /* --- what unwinds --- */
 
-static bool is_unwinder(const struct function *f)
+static bool is_name_of_unwinder(const char *name)
 {
 	static const char *const begins[] = {"_Unwind_RaiseException", "_Unwind_Resume",
 					     "_Unwind_ForcedUnwind", "unw_resume", "__unw_resume"};
-	const char *name = f->sym ? f->sym->link_name : "";
 
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++) {
 		if (!strncmp(name, begins[i], strlen(begins[i])))
@@ -113,17 +112,27 @@ static bool is_unwinder(const struct function *f)
 	return strstr(name, "longjmp") || strstr(name, "libunwind_Registers");
 }
 
+static bool is_unwinder(struct trace_synth *s, const struct function *f)
+{
+	struct known_name *known =
+		&s->events->names[(uintptr_t)f->sym / sizeof(*f->sym) % TRACE_NR_NAMES];
+
+	if (known->sym != f->sym)
+		*known = (struct known_name){f->sym, is_name_of_unwinder(f->sym->link_name)};
+	return known->is_unwinder;
+}
+
 /** Is it, or one of its callers, known for that? */
 static bool unwinds(struct trace_synth *s, const struct call_stack *c, const struct function *from)
 {
 	size_t floor = call_stack_floor(c);
 
-	if (is_unwinder(from))
+	if (from->sym && is_unwinder(s, from))
 		return true;
 	for (size_t i = c->nr, nr = 0; i > floor && nr < MAX_UNWINDER; nr++) {
 		struct function f = caller_of(s, &c->data[--i]);
 
-		if (is_unwinder(&f))
+		if (f.sym && is_unwinder(s, &f))
 			return true;
 	}
 	return false;
@@ -250,12 +259,11 @@ static bool is_of_callee(struct trace_synth *s, const struct call_stack *c,
 }
 
 /** A jump to after a call in what has no symbols. */
-static void jump_to_unknown(struct call_stack *c, const struct function *from,
-			    const struct trace_place *to)
+static void jump_to_unknown(struct call_stack *c, const struct trace_place *to)
 {
 	if (is_ended_by(c, to->ip))
 		c->nr--;
-	else if (is_unwinder(from) || !end_only_call(c, to->ip))
+	else if (!end_only_call(c, to->ip))
 		give_up(c, UNW_STOP_TRACE_JUMP, call_is_kernel(to->ip));
 }
 
@@ -265,7 +273,7 @@ static void jump_out(struct trace_synth *s, struct call_stack *c, const struct f
 	struct function to = function_of(trace_exec_loc_of_next(s, place));
 
 	if (!to.sym)
-		jump_to_unknown(c, from, place);
+		jump_to_unknown(c, place);
 	else if (is_of_callee(s, c, &to))
 		return;
 	else if (is_ended_by(c, place->ip))
