@@ -63,10 +63,12 @@ void win_end(void);
 void run_stepped(void);
 long fork_stepped(void);
 
-#define WINDOWS(X)                                                                               \
- X(win_plain)                                                                                    \
- X(win_ret) X(win_jcc) X(win_jmp) X(win_call) X(win_indirect) X(win_call_indirect) X(win_memory) \
-	 X(win_loop) X(win_rep) X(win_syscall) X(win_recurse) X(win_trap) X(win_fault)
+/* clang-format off */
+#define WINDOWS(X) \
+	X(win_plain) X(win_ret) X(win_jcc) X(win_jmp) X(win_call) X(win_indirect) \
+	X(win_call_indirect) X(win_memory) X(win_loop) X(win_rep) X(win_syscall) \
+	X(win_recurse) X(win_trap) X(win_fault)
+/* clang-format on */
 #define X(name) void name(void);
 WINDOWS(X)
 #undef X

@@ -181,7 +181,7 @@ static bool pass_barriers(struct etm_flow *f, uint32_t nr, uint32_t *ret_nr)
 	}
 }
 
-/** May execution be at @p to after block @p b, whose end it came to? */
+/** May execution be at @p to after all of block @p b? */
 static bool may_lead_to(const struct flow_block *b, uint64_t to)
 {
 	uint64_t next = b->start + b->bytes;
