@@ -128,11 +128,28 @@ static bool is_better(const struct fit_result *a, const struct fit_result *b)
 	return a->nr_matched > b->nr_matched;
 }
 
-static int try_all(const struct merge *m, struct guest *g, struct search *s)
+/** Is @p pid another guest's, as the user says or, with @p or_found, as was found? */
+static bool is_of_another(const struct merge *m, const struct guest *g, uint32_t pid, bool or_found)
+{
+	vec_for_each (&m->guests, other) {
+		const struct guest *o = *other;
+
+		if (o == g)
+			continue;
+		if ((o->has_pid && o->pid == pid) ||
+		    (or_found && o->match.pid == pid && o->match.fit.verdict != FIT_NOT_FOUND))
+			return true;
+	}
+	return false;
+}
+
+static int try_all(const struct merge *m, struct guest *g, bool of_none_found, struct search *s)
 {
 	vec_for_each (&m->scan.vmms, v) {
 		struct guest_match one;
 
+		if (is_of_another(m, g, v->pid, of_none_found))
+			continue;
 		if (guest_match(&m->scan, v, &g->scan, NULL, &one))
 			return no_memory();
 		s->nr_best = s->nr_tried && one.fit.verdict == s->best.fit.verdict ? s->nr_best + 1
@@ -145,15 +162,21 @@ static int try_all(const struct merge *m, struct guest *g, struct search *s)
 	return CLI_OK;
 }
 
-static void hint_processes(const struct merge *m)
+static void hint_processes(const struct merge *m, const struct guest *g)
 {
 	clew_auto(buf_done) struct buf list = {0};
+	size_t nr = 0;
 
-	for (size_t i = 0; i < m->scan.vmms.nr && i < MAX_LISTED; i++)
-		buf_printf(&list, "%s%u", i ? ", " : "", m->scan.vmms.data[i].pid);
+	vec_for_each (&m->scan.vmms, v) {
+		if (!is_of_another(m, g, v->pid, true) && nr++ < MAX_LISTED)
+			buf_printf(&list, "%s%u", nr > 1 ? ", " : "", v->pid);
+	}
 	if (list.nr)
-		cli_hint("processes with threads of virtual CPUs: %s%s", buf_cstr(&list),
-			 m->scan.vmms.nr > MAX_LISTED ? ", ..." : "");
+		cli_hint("processes with threads of virtual CPUs%s: %s%s",
+			 nr < m->scan.vmms.nr ? " that no other guest has" : "", buf_cstr(&list),
+			 nr > MAX_LISTED ? ", ..." : "");
+	else if (m->scan.vmms.nr)
+		cli_hint("each process with threads of virtual CPUs is another guest's");
 	else
 		cli_hint(
 			"no thread of the host has the name of a virtual CPU, such as 'CPU 0/KVM'");
@@ -167,7 +190,7 @@ static int refuse(const struct merge *m, const struct guest *g, const struct gue
 		  f->why ? f->why : "no process fits");
 	merge_report_fit(g, match);
 	if (g->has_pid)
-		hint_processes(m);
+		hint_processes(m, g);
 	cli_hint("record both longer and at the same time: the offset shows where the guest idles, "
 		 "or where its virtual CPUs do not run because the host is busy");
 	cli_hint("if the offset is known: --guest=%s,PID,OFFSET", g->path);
@@ -178,11 +201,11 @@ static int refuse(const struct merge *m, const struct guest *g, const struct gue
 static int choose(const struct merge *m, struct guest *g)
 {
 	struct search s = {0};
-	int status = try_all(m, g, &s);
+	int status = try_all(m, g, false, &s);
 
 	if (status == CLI_OK && !s.nr_tried) {
 		cli_error("%s: there is no process that it could be of", g->path);
-		hint_processes(m);
+		hint_processes(m, g);
 		return CLI_FAILED;
 	}
 	if (status != CLI_OK)
@@ -203,7 +226,7 @@ static int choose(const struct merge *m, struct guest *g)
 static int refuse_pid(const struct merge *m, struct guest *g)
 {
 	struct search s = {0};
-	int status = try_all(m, g, &s);
+	int status = try_all(m, g, true, &s);
 
 	if (status == CLI_OK)
 		status = refuse(m, g, &g->match);
@@ -250,7 +273,7 @@ static int match_guest(const struct merge *m, struct guest *g)
 	v = find_vmm(m, g->pid);
 	if (!v) {
 		cli_error("%s: process %u has no thread of a virtual CPU", g->path, g->pid);
-		hint_processes(m);
+		hint_processes(m, g);
 		return CLI_FAILED;
 	}
 	if (g->has_offset)

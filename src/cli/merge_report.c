@@ -73,8 +73,8 @@ void merge_report_fit(const struct guest *g, const struct guest_match *m)
 	clew_auto(buf_done) struct buf rivals = {0};
 
 	if (!f->pieces.nr) {
-		cli_note("%s: process %u: not found: none of %llu edges matched", g->path, m->pid,
-			 (unsigned long long)f->nr_edges);
+		cli_note("%s: process %u: not found: %llu edges, of which no offset matches any",
+			 g->path, m->pid, (unsigned long long)f->nr_edges);
 		return;
 	}
 	if (f->ids.nr)
@@ -85,15 +85,17 @@ void merge_report_fit(const struct guest *g, const struct guest_match *m)
 		buf_str(&drift, "0 by definition");
 	else
 		buf_printf(&drift, "%.2f ppm", ppm_of(&f->pieces.data[0]));
-	cli_note("%s: process %u: %s: offset %lld %s, drift %s, band %.1f us, matched %llu of %llu "
-		 "edges, contained %llu of %llu events (by chance at most %llu of %llu), "
-		 "%s, %zu piece%s%s",
-		 g->path, m->pid, verdicts[f->verdict], (long long)guest_match_offset(m),
-		 unit_of(m), buf_cstr(&drift), band_us(m), (unsigned long long)f->nr_matched,
-		 (unsigned long long)f->nr_edges, (unsigned long long)f->contained.nr_inside,
-		 (unsigned long long)f->contained.nr, (unsigned long long)f->best_random.nr_inside,
-		 (unsigned long long)f->best_random.nr, buf_cstr(&rivals), f->pieces.nr,
-		 f->pieces.nr == 1 ? "" : "s", buf_cstr(&ids));
+	cli_note(
+		"%s: process %u: %s: %soffset %lld %s, drift %s, band %.1f us, matched %llu of %llu "
+		"edges, contained %llu of %llu events (by chance at most %llu of %llu), "
+		"%s, %zu piece%s%s",
+		g->path, m->pid, verdicts[f->verdict],
+		f->verdict == FIT_NOT_FOUND ? "nearest " : "", (long long)guest_match_offset(m),
+		unit_of(m), buf_cstr(&drift), band_us(m), (unsigned long long)f->nr_matched,
+		(unsigned long long)f->nr_edges, (unsigned long long)f->contained.nr_inside,
+		(unsigned long long)f->contained.nr, (unsigned long long)f->best_random.nr_inside,
+		(unsigned long long)f->best_random.nr, buf_cstr(&rivals), f->pieces.nr,
+		f->pieces.nr == 1 ? "" : "s", buf_cstr(&ids));
 	if (f->pieces.nr > 1)
 		put_pieces(m);
 }

@@ -12,6 +12,7 @@ enum {
 	LATE_US = 500, /* a wake-up takes no longer */
 	MIN_EDGES = 10,
 	MIN_ALIKE = 20, /* edges that agree */
+	OUTSTANDING = 50,
 };
 
 /* --- its verdict --- */
@@ -191,6 +192,19 @@ static bool is_contained(const struct fit_share *s, uint64_t of_thousand)
 	return s->nr && s->nr_inside * 1000 >= s->nr * of_thousand;
 }
 
+/** Of a host that lost switches unseen, as busy ones do: some events are outside of all stays, but
+ * no other offset comes near. */
+static bool stands_out(const struct fit_result *r)
+{
+	uint64_t outside = r->contained.nr - r->contained.nr_inside;
+	uint64_t by_chance = r->best_random.nr - r->best_random.nr_inside;
+
+	return !r->is_by_stays && r->score >= OUTSTANDING && r->runner_up * 10 <= r->score &&
+	       is_contained(&r->contained, 900) &&
+	       (double)outside * 3 * (double)r->best_random.nr <=
+		       (double)by_chance * (double)r->contained.nr;
+}
+
 static const char *why_not(const struct fit_result *r)
 {
 	if (!is_contained(&r->contained, 990))
@@ -227,7 +241,7 @@ enum clew_err fit_conclude(struct fit *f)
 	find_random(f);
 	if (r->verdict == FIT_SURE && !is_contained(&r->contained, 999))
 		r->verdict = FIT_LIKELY;
-	if (r->verdict == FIT_LIKELY && !is_contained(&r->contained, 990))
+	if (r->verdict == FIT_LIKELY && !is_contained(&r->contained, 990) && !stands_out(r))
 		r->verdict = FIT_NOT_FOUND;
 	if (r->verdict == FIT_NOT_FOUND)
 		r->why = why_not(r);

@@ -326,8 +326,10 @@ static enum clew_err take_range(struct fit *f, struct ranges *todo, struct range
 	err = coarse(f, r, &peak);
 	if (err || !peak.score)
 		return err;
-	if (!fit_piece(f, &peak, r.from, r.to, &p, &err))
+	if (!fit_piece(f, &peak, r.from, r.to, &p, &err)) {
+		f->nearest = peak.score > f->nearest.score ? peak : f->nearest;
 		return err;
+	}
 	err = fit_judge_piece(f, &p);
 	if (err || (p.verdict == FIT_NOT_FOUND && f->ret->pieces.nr))
 		return err;
@@ -412,14 +414,40 @@ static enum clew_err make_pairs(struct fit *f, const struct fit_guest *guest)
 	return CLEW_OK;
 }
 
+/** No offset fits. The one that is nearest says why: what agrees with it, and what does not. */
+static enum clew_err take_nearest(struct fit *f)
+{
+	const struct fit_peak *peak = &f->nearest;
+	struct fit_piece p = {
+		.line = {.at = peak->from, .offset = peak->offset}
+        };
+	enum clew_err err = CLEW_OK;
+	struct range all;
+
+	whole(f, &all);
+	if (!match(f, all.from, all.to, &p.line))
+		return CLEW_NO_MEMORY;
+	p.from = all.from;
+	p.to = all.to;
+	p.nr_matched = f->match.matched.nr;
+	p.nr_edges = p.nr_matched + f->match.unmatched.nr;
+	for (int i = 0; i < 2; i++)
+		p.bands[i].low = p.bands[i].high = peak->offset;
+	err = fit_judge_piece(f, &p);
+	p.verdict = FIT_NOT_FOUND;
+	return err || vec_push(&f->ret->pieces, p) ? err : CLEW_NO_MEMORY;
+}
+
 static enum clew_err look(struct fit *f)
 {
 	enum clew_err err = f->opts->has_offset ? check_given(f) : find_pieces(f);
 
 	if (err)
 		return err;
-	if (f->ret->pieces.nr)
-		return fit_conclude(f);
+	if (!f->ret->pieces.nr && f->nearest.score)
+		err = take_nearest(f);
+	if (err || f->ret->pieces.nr)
+		return err ? err : fit_conclude(f);
 	fit_conclude_none(f);
 	return CLEW_OK;
 }
@@ -431,6 +459,7 @@ static enum clew_err look_by_stays(struct fit *f)
 	enum clew_err err;
 
 	*ret = (struct fit_result){.is_by_stays = true};
+	f->nearest = (struct fit_peak){0};
 	f->is_by_stays = true;
 	err = look(f);
 	if (err || ret->verdict != FIT_NOT_FOUND || (ret->pieces.nr && !by_edges.pieces.nr)) {

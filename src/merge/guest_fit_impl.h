@@ -16,6 +16,7 @@ struct fit {
 	struct fit_pairs pairs;
 	struct fit_match match;
 	struct fit_near near;
+	struct fit_peak nearest; /* of those that became no piece; score 0: none */
 	struct fit_result *ret;
 };
 

@@ -118,6 +118,11 @@ def check_wrong(tmp, case, host, guests, truth):
         tap.check(p.returncode == 1 and "was not found" in p.stderr, f"{case}: guest {row[0]} of the other process is refused", p.stderr)
         tap.check(f"it fits process {row[1]}" in p.stderr, f"{case}: its own is named", p.stderr)
         tap.check(not os.path.exists(out), f"{case}: nothing is written")
+        # The same with its own process taken by a guest of that recording.
+        p = merge(out, host, f"{guest},{row[1]}", f"{guest},{other[row[0]]}")
+        tap.check(p.returncode == 1 and "it fits process" not in p.stderr and "nearest offset" in p.stderr
+                  and re.search(r"contained \d+ of \d+ events", p.stderr),
+                  f"{case}: no process of another guest is named, but what came nearest", p.stderr)
 
 
 def check_given(tmp, host, guest, row):

@@ -125,7 +125,7 @@ static double work_until(struct run *r, double t, double end)
 		change_thread(r, t + 0.2, false);
 		if (uniform(r, 0, 1) < preempt) {
 			host_out(r, t + 2, false);
-			t += uniform(r, 20, 900);
+			t += uniform(r, 20, r->m->preempt_us > 0 ? r->m->preempt_us : 900);
 			host_in(r, t);
 			t += 2;
 		}
@@ -141,7 +141,8 @@ static double work(struct run *r, double t)
 static double one_stay(struct run *r, double t)
 {
 	host_in(r, t);
-	t += happens(r, r->m->late) ? uniform(r, 14, 400) : uniform(r, 2, 14);
+	t += happens(r, r->m->late) ? uniform(r, 14, r->m->late_us > 0 ? r->m->late_us : 400)
+				    : uniform(r, 2, 14);
 	do {
 		guest_switch(r, t, true, true);
 		change_thread(r, t + 0.2, false);

@@ -19,12 +19,14 @@ struct guest_model {
 	int64_t pause_us;   /* in the middle the guest's clock stands still for so long; 0: never */
 	double busy;        /* share of wake-ups that the host's poll saves the switch of */
 	int64_t first_from; /* ms of host time at which the guest's recording starts */
-	double late;        /* share of wake-ups after which the guest runs up to 400 us later */
+	double late;        /* share of wake-ups after which the guest runs up to late_us later */
+	double late_us;     /* 0: 400 */
 	double unseen;      /* share of host switches that are missing, and not in holes */
 	double ids;         /* share of its threads' stays that the host's trace has an id of */
 	bool ids_differ;    /* ... of another PID namespace than the guest's recording */
 	bool never_idles;   /* only the host's preemption stops it */
 	double preempt;     /* share of its threads' turns in which the host preempts: 0: 0.2 */
+	double preempt_us;  /* ... for up to so long; 0: 900 */
 	uint32_t
 		tick_us; /* sleeps end at multiples of it, as of a kernel's timer; 0: at any time */
 };

@@ -247,6 +247,68 @@ static void test_alike(unsigned int nr)
 	      "where edges fit at several offsets alike, gaps decide");
 }
 
+/** @return runs of which the offset was found, and is right. */
+static unsigned int find_loaded(struct guest_model m, unsigned int nr)
+{
+	unsigned int nr_found = 0;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		struct guest_truth truth;
+		struct fit_result r;
+		bool ok;
+
+		m.seed = i;
+		if (!run(&m, &m, &r, &truth))
+			break;
+		ok = r.verdict != FIT_NOT_FOUND;
+		vec_for_each (&r.pieces, p)
+			ok = ok && is_inside(p, &truth, 1);
+		nr_found += ok;
+		if (!ok)
+			say("loaded", i, &r);
+		fit_result_done(&r);
+	}
+	return nr_found;
+}
+
+/** A host that is very busy: threads of virtual CPUs wait for a CPU, also between the wake-up and
+ * the first instruction of the guest. */
+static void test_loaded(unsigned int nr)
+{
+	static const double lates[] = {0.3, 0.6, 0.9};
+	struct guest_model m = plain;
+
+	m.late_us = 30000;
+	m.preempt = 0.5;
+	m.preempt_us = 30000;
+	m.ms = 4000;
+	for (size_t k = 0; k < sizeof(lates) / sizeof(*lates); k++) {
+		m.late = lates[k];
+		CHECK(find_loaded(m, nr) == nr, "a busy host, %g of wake-ups late", m.late);
+	}
+	/* Its recorder lost some switches without a word. */
+	m.late = 0.3;
+	m.unseen = 0.01;
+	CHECK(find_loaded(m, nr) == nr, "... of which some switches are missing");
+}
+
+/** What came nearest is known where nothing is found. */
+static void test_nearest(void)
+{
+	struct guest_model host = plain, guest = plain;
+	struct guest_truth truth;
+	struct fit_result r;
+
+	guest.seed = 1;
+	CHECK(run(&host, &guest, &r, &truth) && r.verdict == FIT_NOT_FOUND && r.pieces.nr &&
+		      r.nr_edges && r.contained.nr,
+	      "of another guest's recording the nearest offset is said: %llu of %llu edges, "
+	      "%llu of %llu events contained",
+	      (unsigned long long)r.nr_matched, (unsigned long long)r.nr_edges,
+	      (unsigned long long)r.contained.nr_inside, (unsigned long long)r.contained.nr);
+	fit_result_done(&r);
+}
+
 static void test_given(void)
 {
 	struct guest_model m = plain;
@@ -279,6 +341,8 @@ int main(int argc, char **argv)
 	test_few_edges();
 	test_never_idle((nr + 1) / 2);
 	test_alike(nr);
+	test_loaded(nr);
+	test_nearest();
 	test_given();
 	return tap_done();
 }
