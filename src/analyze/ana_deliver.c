@@ -50,8 +50,11 @@ static enum clew_err resolve_branches(struct analyze *a, struct who_thread *t, s
 		return CLEW_NO_MEMORY;
 	for (uint64_t i = 0; i < s->branches.nr; i++) {
 		struct perf_branch br = perf_branch_get(s, i);
+		enum ana_level from = level_of_address(br.from, level);
 
-		locs[2 * i] = ana_resolve_source(a, t, level_of_address(br.from, level), br.from);
+		locs[2 * i] = ana_resolve(a, t, from, br.from);
+		if (a->opts.source_of && locs[2 * i] && !locs[2 * i]->source)
+			locs[2 * i] = ana_resolve_source(a, t, from, br.from);
 		locs[2 * i + 1] = ana_resolve(a, t, level_of_address(br.to, level), br.to);
 		if (!locs[2 * i] || !locs[2 * i + 1])
 			return CLEW_NO_MEMORY;

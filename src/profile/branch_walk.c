@@ -49,8 +49,8 @@ static bool is_other_function(const struct ana_loc *a, const struct ana_loc *b)
 
 /* --- runs --- */
 
-static bool add_run(struct walk *w, const struct ana_loc *from, const struct ana_loc *to,
-		    uint64_t cycles, bool is_entered)
+static inline bool add_run(struct walk *w, const struct ana_loc *from, const struct ana_loc *to,
+			   uint64_t cycles, bool is_entered)
 {
 	const struct branch_run run = {from, to, cycles, is_entered};
 
@@ -58,9 +58,13 @@ static bool add_run(struct walk *w, const struct ana_loc *from, const struct ana
 	       w->sink->run(w->sink->ctx, &run);
 }
 
-static void begin(struct walk *w, const struct ana_loc *at, bool is_entered)
+static inline void begin(struct walk *w, const struct ana_loc *at, bool is_entered)
 {
-	w->sides[side_of(at)] = (struct straight){.start = at, .is_entered = is_entered};
+	struct straight *s = &w->sides[side_of(at)];
+
+	s->start = at;
+	s->left = s->back = NULL;
+	s->is_entered = is_entered;
 }
 
 /**
@@ -85,15 +89,21 @@ static void settle(struct straight *s, const struct ana_loc *end)
 }
 
 /** A branch is at @p at. */
-static bool end_run(struct walk *w, const struct ana_loc *at, uint64_t cycles)
+static inline bool end_run(struct walk *w, const struct ana_loc *at, uint64_t cycles)
 {
-	struct straight *s = &w->sides[side_of(at)], was;
-	bool is_whole = s->start == w->fresh;
+	struct straight *s = &w->sides[side_of(at)];
+	const struct ana_loc *start = s->start;
 
-	settle(s, at);
-	was = *s;
-	*s = (struct straight){0};
-	return !was.start || add_run(w, was.start, at, is_whole ? cycles : 0, was.is_entered);
+	if (!start)
+		return true;
+	if (start != w->fresh)
+		cycles = 0;
+	if (s->back) {
+		settle(s, at);
+		start = s->start;
+	}
+	s->start = NULL;
+	return add_run(w, start, at, cycles, s->is_entered);
 }
 
 /** Execution is interrupted at @p at, where no branch is. */

@@ -255,6 +255,22 @@ def test_counted_once(work):
               [both, one, each])
 
 
+def test_taken_alone(work):
+    """Only taken branches were recorded, without the one before each: a profile of branches."""
+    trace = b''.join(branch(0x400008, 0x400004, 1000 + i) for i in range(5)) + branch(0x400014, 0x400020, 1010)
+    name = b'/no/such/prog'
+    mmap = record(1, struct.pack('<IIQQQ', 100, 100, 0x400000, 0x1000, 0) + name + bytes(8 - len(name) % 8) + sample_id(100, 100, 2), 2)
+    path = os.path.join(work, 'taken.data')
+    with open(path, 'wb') as f:
+        f.write(recording([record(79, TIME_CONV), v2((0, N1, PMU, ())), COMM, mmap, aux(trace, 0, NONE, 100), chunk(0, len(trace), 2000)]))
+    for args in (('export', '--to', 'bolt'), ('inject', '--format=bolt')):
+        status, out, err = run(*args, '-i', path)
+        check(status == 0 and out.splitlines() == ['B 8 4 5 0', 'B 14 20 1 0'] and 'counts are of 6 sampled branches' in err and
+              'only taken branches were recorded' in err, 'taken branches alone: ' + args[0], [out, err])
+    status, out, err = run('export', '--to', 'autofdo', '-i', path)
+    check(out.splitlines()[:6] == ['0', '2', '8:5', '14:1', '2', '8->4:5'], 'and their addresses are samples', [out, err])
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         test_lines(work)
@@ -268,6 +284,7 @@ def main():
         test_trace(work)
         test_missing_files(work)
         test_counted_once(work)
+        test_taken_alone(work)
     done()
 
 
