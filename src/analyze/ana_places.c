@@ -43,6 +43,14 @@ static const struct dso_build_id *build_id_of_path(struct ana_places *p, const c
 	return n && n <= p->build_ids.nr ? &p->build_ids.data[n - 1] : NULL;
 }
 
+static void set_machine(struct ana_places *p)
+{
+	const struct perf_features *f = perf_file_features(p->file);
+
+	dso_store_set_machine(p->dsos, perf_features_string(f, PERF_FEAT_OSRELEASE),
+			      perf_features_string(f, PERF_FEAT_HOSTNAME));
+}
+
 static struct ana_place *place_new(struct ana_places *p, const struct dso_key *key,
 				   bool is_absolute)
 {
@@ -50,6 +58,8 @@ static struct ana_place *place_new(struct ana_places *p, const struct dso_key *k
 
 	if (!place)
 		return NULL;
+	if (key->kind == DSO_KERNEL || key->kind == DSO_MODULE || key->kind == DSO_VDSO)
+		set_machine(p);
 	place->dso = dso_store_get(p->dsos, key);
 	place->is_absolute = is_absolute;
 	return place->dso ? place : NULL;
@@ -164,6 +174,9 @@ static struct ana_place *place_of_kernel_map(struct ana_places *p, const struct 
 
 	if (m->flags == WHO_MAP_IS_KSYMBOL)
 		return place_of_ksymbol(p, m);
+	/* What proves the kernel proves its modules. */
+	if (!starts(m->path, kernel_name) && p->kernel.is_known && !ana_kernel_place(p))
+		return NULL;
 	memcpy(id.bytes, m->build_id, sizeof(id.bytes));
 	key.build_id = id.size ? &id : build_id_of_path(p, m->path);
 	if (starts(m->path, kernel_name)) {
@@ -184,7 +197,10 @@ struct ana_place *ana_kernel_place(struct ana_places *p)
 	struct dso_key key = {.kind = DSO_KERNEL, .path = kernel_name};
 
 	if (!p->kernel_place) {
-		key.build_id = build_id_of_path(p, kernel_name);
+		key.build_id = p->kernel.id.size ? &p->kernel.id : build_id_of_path(p, kernel_name);
+		key.kernel_ref_name = p->kernel.ref_name;
+		key.kernel_ref_addr = p->kernel.ref_addr;
+		key.load_start = p->kernel.start;
 		p->kernel_place = place_new(p, &key, true);
 	}
 	return p->kernel_place;
@@ -279,6 +295,27 @@ enum clew_err ana_places_take_namespaces(struct ana_places *p, const struct perf
 	return map_u64_put(&p->mnt_ns, n.pid, ino) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+/* "[kernel.kallsyms]_text", with _text's address as the page offset. */
+enum clew_err ana_places_take_kernel(struct ana_places *p, const struct perf_record *r)
+{
+	struct perf_mmap m;
+	const char *ref;
+
+	if (p->kernel.is_known ||
+	    (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_KERNEL ||
+	    perf_mmap_parse(r, &m) != CLEW_OK || !starts(m.filename, kernel_name))
+		return CLEW_OK;
+	ref = m.filename + strlen(kernel_name);
+	p->kernel.is_known = true;
+	p->kernel.start = m.start;
+	p->kernel.ref_addr = m.pgoff;
+	p->kernel.id.size = m.build_id_bytes;
+	memcpy(p->kernel.id.bytes, m.build_id, sizeof(p->kernel.id.bytes));
+	if (*ref && !(p->kernel.ref_name = arena_strndup(&p->memory, ref, strlen(ref))))
+		return CLEW_NO_MEMORY;
+	return CLEW_OK;
+}
+
 enum clew_err ana_places_take_map(struct ana_places *p, const struct perf_record *r)
 {
 	struct dso_key key = {.kind = DSO_USER};
@@ -286,6 +323,8 @@ enum clew_err ana_places_take_map(struct ana_places *p, const struct perf_record
 	const uint64_t *mnt_ns;
 	const char *slash;
 
+	if (ana_places_take_kernel(p, r) != CLEW_OK)
+		return CLEW_NO_MEMORY;
 	if (perf_mmap_parse(r, &m) != CLEW_OK || !(slash = strrchr(m.filename, '/')) ||
 	    !starts(slash, "/jit-"))
 		return CLEW_OK;
@@ -299,7 +338,7 @@ enum clew_err ana_places_take_map(struct ana_places *p, const struct perf_record
 enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts *opts,
 			      struct dso_store *dsos, struct perf_file *file, struct budget *budget)
 {
-	*p = (struct ana_places){.account.budget = budget};
+	*p = (struct ana_places){.account.budget = budget, .file = file};
 	if (!dsos)
 		dsos = p->own = dso_store_new(opts);
 	p->dsos = dsos;

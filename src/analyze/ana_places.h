@@ -33,11 +33,19 @@ struct ana_places {
 		VEC(struct dso_build_id);
 	} build_ids;
 	struct budget_account account;
-	struct map_u64 mnt_ns; /* pid -> inode of its mount namespace, as last recorded */
-	bool wants_lines;      /* source lines and inlined functions for each location */
+	struct map_u64 mnt_ns;  /* pid -> inode of its mount namespace, as last recorded */
+	struct perf_file *file; /* borrowed: what its header says comes late in a pipe */
+	struct {
+		bool is_known;
+		char *ref_name; /* in memory; NULL: none */
+		uint64_t ref_addr, start;
+		struct dso_build_id id;
+	} kernel;         /* by its mapping */
+	bool wants_lines; /* source lines and inlined functions for each location */
 };
 
-/** @p file: the build ids of its header are taken; borrowed for the call. @p opts: borrowed.
+/** @p file: the build ids of its header are taken; borrowed, for as long as @p p. @p opts:
+ * borrowed.
  * @p dsos: borrowed; NULL: a store of its own, made with @p opts.
  * CLEW_OK or CLEW_NO_MEMORY, as the others. */
 enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts *opts,
@@ -50,8 +58,12 @@ enum clew_err ana_places_take_build_id(struct ana_places *p, const struct perf_b
 enum clew_err ana_places_take_namespaces(struct ana_places *p, const struct perf_record *r);
 
 /** MMAP, MMAP2: a JIT compiler maps its jitdump file for no other reason than that the recording
- * names it. Nothing is sampled there, so the file has to be known before code of it is. */
+ * names it. Nothing is sampled there, so the file has to be known before code of it is. And the
+ * kernel says where it is, which its modules need. */
 enum clew_err ana_places_take_map(struct ana_places *p, const struct perf_record *r);
+
+/** The part of it that is about the kernel. */
+enum clew_err ana_places_take_kernel(struct ana_places *p, const struct perf_record *r);
 
 /** Lives as long as @p p. NULL: no memory. */
 struct ana_place *ana_place_of(struct ana_places *p, struct who_map *map);

@@ -91,6 +91,7 @@ void analyze_free(struct analyze *a)
 	map_u64_done(&a->cgroups);
 	map_u64_done(&a->counters);
 	map_u64_done(&a->unresolved_by_dso);
+	vec_done(&a->unchecked);
 	vec_done(&a->unresolved);
 	vec_done(&a->lbr);
 	ana_stacks_free(a->stacks);
@@ -287,6 +288,35 @@ static void note_unknown_stacks(struct analyze *a)
 		s->stacks_note = "ends early";
 }
 
+/* Several names of one file are one. */
+static bool has_file(const struct analyze *a, const struct dso *d)
+{
+	vec_for_each (&a->unchecked, i) {
+		if (dso_symbol_file(*i) == dso_symbol_file(d))
+			return true;
+	}
+	return false;
+}
+
+static enum clew_err list_unchecked(struct analyze *a)
+{
+	enum { MAX_LISTED = 1024 };
+	struct dso *d;
+
+	a->unchecked.nr = 0;
+	for (size_t i = 0; (d = dso_store_at(a->places.dsos, i)); i++) {
+		if (!dso_unchecked(d) || !dso_symbol_file(d) || has_file(a, d))
+			continue;
+		if (a->unchecked.nr == MAX_LISTED)
+			break;
+		if (!vec_push(&a->unchecked, d))
+			return CLEW_NO_MEMORY;
+	}
+	a->summary.unchecked = a->unchecked.data;
+	a->summary.nr_unchecked = a->unchecked.nr;
+	return CLEW_OK;
+}
+
 static enum clew_err summarize(struct analyze *a)
 {
 	const struct map_u64 *m = &a->unresolved_by_dso;
@@ -299,6 +329,8 @@ static enum clew_err summarize(struct analyze *a)
 	a->summary.nr_over_budget = a->opts.symbols.budget ? a->opts.symbols.budget->nr_refused : 0;
 	a->summary.nr_maps_dropped = who_nr_maps_dropped(a->who);
 	a->summary.kernel_note = note_of_kernel(a);
+	if (list_unchecked(a) != CLEW_OK)
+		return CLEW_NO_MEMORY;
 	note_unknown_stacks(a);
 	if (a->summary.nr_aux_bytes) /* snapshots keep less than was recorded: no loss */
 		a->summary.nr_aux_missing = 0;

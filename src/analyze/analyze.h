@@ -430,7 +430,11 @@ struct ana_summary {
 	uint64_t nr_unwound[NR_UNW_STOPS]; /* copied user stacks, by how their unwinding ended */
 	uint64_t nr_unwound_by_fp;         /* of these, with frames found by frame pointer alone */
 	struct perf_order_counts order;
-	const char *kernel_note;    /* a doubt about the kernel's symbols, dso_note(); NULL: none */
+	const char *kernel_note; /* a doubt about the kernel's symbols, dso_note(); NULL: none */
+	/* Files with names that nothing proves to be the recorded ones, dso_unchecked(): each once.
+	 * Lives as long as the analysis */
+	struct dso *const *unchecked;
+	size_t nr_unchecked;
 	const char *stacks_note;    /* what is wrong with what the header keeps of user stacks
 				       (perf_stack_info.h); NULL: nothing */
 	uint64_t nr_stacks_unknown; /* samples that it should have known, then */

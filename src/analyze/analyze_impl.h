@@ -41,6 +41,9 @@ struct analyze {
 	struct {
 		VEC(struct ana_unresolved);
 	} unresolved;
+	struct {
+		VEC(struct dso *);
+	} unchecked;
 	struct ana_stacks *stacks; /* NULL: none was met yet */
 	struct {
 		VEC(uint64_t);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "os/file_time.h"
 #include "os/proc.h"
 
 static bool differs(const struct perf_features *f, enum perf_feature feature, const char *here)
@@ -36,4 +37,11 @@ void recorded_on_set_symbols(const struct recorded_on *r, struct dso_store_opts 
 {
 	symbols->no_host_kernel |= r->is_other_kernel && !symbols->kallsyms;
 	symbols->no_proc_root |= r->is_other_machine;
+}
+
+void recorded_on_set_end(const char *path, struct dso_store_opts *symbols)
+{
+	struct os_file_identity id;
+
+	symbols->recorded_ns = os_file_identity(path, &id) ? 0 : id.mtime_ns;
 }

@@ -19,4 +19,7 @@ struct recorded_on recorded_on(const struct perf_input *input);
 /** Symbols of this machine are wrong for another's addresses: look for none here. */
 void recorded_on_set_symbols(const struct recorded_on *r, struct dso_store_opts *symbols);
 
+/** Files that were changed after the recording at @p path was written are not the recorded ones. */
+void recorded_on_set_end(const char *path, struct dso_store_opts *symbols);
+
 #endif

@@ -55,6 +55,8 @@ static enum clew_err open_input(struct clew_session *s, const struct clew_sessio
 	s->input.budget = &s->budget;
 	r = recorded_on(&s->input);
 	recorded_on_set_symbols(&r, &s->opts.symbols);
+	if (s->path)
+		recorded_on_set_end(s->path, &s->opts.symbols);
 	s->dsos = dso_store_new(&s->opts.symbols);
 	if (!s->dsos)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
@@ -109,6 +111,7 @@ enum clew_err clew_session_open(struct clew_session **ret, const char *path,
 
 	if (!s)
 		return err;
+	s->path = path;
 	return done_or_free(ret, s, open_mapped(s, os_map_file(path, &s->map, diag), opts, diag));
 }
 

@@ -160,6 +160,7 @@ enum clew_err clew_trace_open(struct clew_trace **ret, const char *path,
 
 	if (err != CLEW_OK)
 		return err;
+	recorded_on_set_end(path, &t->symbols);
 	if (cs_is_snapshot(path))
 		err = open_snapshot(t, path, &o, diag);
 	else

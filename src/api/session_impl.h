@@ -61,7 +61,8 @@ enum session_pass {
 
 struct clew_session {
 	struct os_map map;
-	int fd; /* of a stream */
+	int fd;           /* of a stream */
+	const char *path; /* of a file; borrowed while it is opened */
 	struct budget budget;
 	struct perf_input input; /* data NULL: a stream */
 	struct ana_opts opts;

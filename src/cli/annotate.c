@@ -9,6 +9,7 @@
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
 #include "cli/common/terminal_text.h"
+#include "cli/note_unchecked.h"
 #include "cli/tui.h"
 #include "cli/tui_annotate.h"
 #include "format/report/stats_text.h"
@@ -154,6 +155,7 @@ static void warn_sources(const struct annotate *n)
 static void warn(const struct annotate *n)
 {
 	cli_input_warn(&n->in, analyze_summary(n->analysis));
+	cli_note_unchecked(analyze_summary(n->analysis));
 	if (!n->opts.text)
 		cli_warn("the capstone library, which disassembles instructions, is not installed, "
 			 "or was not when clew was built: bytes are shown");

@@ -10,6 +10,7 @@
 #include "cli/common/terminal_text.h"
 #include "cli/diff_args.h"
 #include "cli/diff_page.h"
+#include "cli/note_unchecked.h"
 #include "cli/tui_diff.h"
 #include "format/report/diff_json.h"
 #include "format/report/diff_text.h"
@@ -74,6 +75,7 @@ static void warn(const struct diff_reading *x, const struct ana_summary *s, uint
 		cli_warn("%s: the filters leave none of the %llu samples", x->in.path,
 			 (unsigned long long)s->nr_filtered);
 	cli_input_warn(&x->in, s);
+	cli_note_unchecked(s);
 	cli_itrace_report(&x->itrace, x->in.path, false);
 }
 

@@ -3,6 +3,7 @@
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
 #include "cli/export_run.h"
+#include "cli/note_unchecked.h"
 #include "format/export/export_formats.h"
 #include "format/json_put.h"
 
@@ -99,6 +100,7 @@ void export_report_input(const struct cli_input *in, const struct ana_summary *s
 	if (!s->nr_samples && !s->nr_filtered)
 		cli_warn("%s holds no samples", in->path);
 	cli_input_warn(in, s);
+	cli_note_unchecked(s);
 }
 
 static void report_input(const struct export_run *r)

@@ -7,6 +7,7 @@
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
+#include "cli/note_unchecked.h"
 #include "cli/script_args.h"
 #include "cli/script_raw.h"
 #include "format/header/header_text.h"
@@ -155,6 +156,7 @@ static void report_summary(const struct script *s)
 	report_tracing(s);
 	if (sum->kernel_note)
 		cli_note("kernel symbols: %s", sum->kernel_note);
+	cli_note_unchecked(sum);
 	if (sum->nr_maps_dropped)
 		cli_warn("%s: %llu memory mappings were skipped: the process has more than the "
 			 "limit",

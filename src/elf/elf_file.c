@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elf/elf_file.h"
 
+#include <zlib.h>
+
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -284,6 +286,11 @@ bool elf_file_debuglink(const struct elf_file *f, const char **ret_name, uint32_
 		return false;
 	*ret_name = name;
 	return true;
+}
+
+uint32_t elf_debuglink_crc(const void *data, size_t size)
+{
+	return (uint32_t)crc32_z(0, data, size);
 }
 
 bool elf_file_debugaltlink(const struct elf_file *f, const char **ret_name, struct bytes *ret_id)

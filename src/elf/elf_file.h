@@ -89,8 +89,12 @@ size_t elf_file_build_id(const struct elf_file *f, uint8_t ret[ELF_BUILD_ID_MAX]
 /** Build id out of bare notes, such as /sys/kernel/notes. */
 size_t elf_notes_build_id(struct bytes notes, bool swap, uint8_t ret[ELF_BUILD_ID_MAX]);
 
-/** .gnu_debuglink: file name (borrowed). @return false: none, or not terminated. */
+/** .gnu_debuglink: file name (borrowed), and the checksum of that file, elf_debuglink_crc().
+ * @return false: none, or not terminated. */
 bool elf_file_debuglink(const struct elf_file *f, const char **ret_name, uint32_t *ret_crc);
+
+/** The checksum that a .gnu_debuglink has of a file: of all its bytes. O(size). */
+uint32_t elf_debuglink_crc(const void *data, size_t size);
 
 /** .gnu_debugaltlink: the file shared by several debug files (dwz), and its build id. */
 bool elf_file_debugaltlink(const struct elf_file *f, const char **ret_name, struct bytes *ret_id);

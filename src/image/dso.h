@@ -51,7 +51,10 @@ struct dso_store_opts {
 	bool no_host_kernel;   /* never take symbols from the running kernel */
 	bool force;            /* read perf-PID.map and jitdump files of other users */
 	struct budget *budget; /* of what is unpacked, parsed and mapped; NULL: no limit */
-	bool no_proc_root; /* do not look through /proc/PID/root (another machine's recording) */
+	bool no_proc_root;    /* do not look through /proc/PID/root (another machine's recording) */
+	bool is_live;         /* the recording is made now, of the running kernel */
+	uint64_t recorded_ns; /* when the recording ended, since 1970: files that changed later are
+				 not the recorded ones; 0: unknown */
 };
 
 struct dso_key {
@@ -100,6 +103,10 @@ void dso_store_free(struct dso_store *s);
 
 /** Was something said of where symbols of guests' kernels are? */
 bool dso_store_knows_guest_kernels(const struct dso_store *s);
+
+/** What the header says of the machine it was recorded on; NULL: unknown. Before symbols of the
+ * kernel are asked for; a second call counts where the first one had NULL. */
+void dso_store_set_machine(struct dso_store *s, const char *os_release, const char *host);
 
 /** The one dso for this key; never loads anything. NULL when memory is short. */
 struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key);
@@ -158,6 +165,12 @@ const char *dso_why_no_symbols(const struct dso *d);
  * names"; NULL: none.
  */
 const char *dso_note(const struct dso *d);
+
+/**
+ * Why nothing proves that the file with the symbols is the one that was recorded: static text such
+ * as "neither a build id nor an inode was recorded"; NULL: it is proven, or there are no symbols.
+ */
+const char *dso_unchecked(const struct dso *d);
 
 /** Where the symbols came from (path on this machine), NULL: nowhere. */
 const char *dso_symbol_file(const struct dso *d);

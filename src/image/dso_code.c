@@ -18,6 +18,7 @@ static bool open_bare(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
 	struct dso_code_image *c = d->code_image;
+	const char *why;
 
 	if (d->kind != DSO_USER || d->path[0] != '/' || d->build_id.size)
 		return false;
@@ -25,6 +26,7 @@ static bool open_bare(struct dso *d)
 		c->is_bare_asked = true;
 		if (dso_where(d) == DSO_HERE &&
 		    dso_place_path(d, DSO_AT_ITSELF, "", &d->build_id, &path) &&
+		    dso_identify(d, buf_cstr(&path), &why) != DSO_IS_OTHER &&
 		    !os_map_file(buf_cstr(&path), &d->code.map, NULL) &&
 		    !dso_store_charge(d->store, d->code.map.size, "the file", buf_cstr(&path)))
 			dso_file_done(&d->code);

@@ -220,7 +220,9 @@ static bool open_at(struct dso *d, const char *path)
 	if (dso_file_open(&f, path))
 		return false;
 	id = dso_file_build_id(&f);
-	if (d->build_id.size && !dso_same_build_id(&id, &d->build_id)) {
+	d->unchecked = NULL;
+	if (d->build_id.size ? !dso_same_build_id(&id, &d->build_id)
+			     : dso_identify(d, path, &d->unchecked) == DSO_IS_OTHER) {
 		d->why_no_code = "the module's file is of another build";
 		dso_file_done(&f);
 		return false;

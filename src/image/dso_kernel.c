@@ -4,29 +4,13 @@
 #include "elf/elf_sym.h"
 #include "image/dso_code_priv.h"
 #include "image/dso_kcore.h"
+#include "image/dso_running.h"
 #include "os/path.h"
 #include "os/proc.h"
 
 enum {
 	KALLSYMS_MAX_BYTES = 256 * 1024 * 1024,
-	MODULES_MAX_BYTES = 4 * 1024 * 1024,
-	NOTES_MAX_BYTES = 64 * 1024
 };
-
-void dso_running_path(const struct dso_store *s, enum dso_running what, struct buf *ret)
-{
-	static const char *const paths[] = {
-		[DSO_RUNNING_KCORE] = "/proc/kcore",
-		[DSO_RUNNING_KALLSYMS] = "/proc/kallsyms",
-		[DSO_RUNNING_MODULES] = "/proc/modules",
-		[DSO_RUNNING_NOTES] = "/sys/kernel/notes",
-	};
-
-	if (s->opts.running_dir)
-		buf_printf(ret, "%s%s", s->opts.running_dir, strrchr(paths[what], '/'));
-	else
-		buf_str(ret, paths[what]);
-}
 
 static void forget_symbols(struct kernel_syms *k)
 {
@@ -166,19 +150,6 @@ static struct kernel_syms *kernel_syms_of(struct dso_store *s, const char *path,
 	return clew_take(n);
 }
 
-static struct dso_build_id running_build_id(const struct dso_store *s)
-{
-	clew_auto(buf_done) struct buf path = {0};
-	clew_auto(mem_free_at) char *notes = NULL;
-	struct dso_build_id id = {0};
-	size_t size;
-
-	dso_running_path(s, DSO_RUNNING_NOTES, &path);
-	if (!os_read_file(buf_cstr(&path), NOTES_MAX_BYTES, &notes, &size, NULL))
-		id.size = (uint8_t)elf_notes_build_id(bytes_of(notes, size), false, id.bytes);
-	return id;
-}
-
 static const struct kernel_syms *from_build_id(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
@@ -201,7 +172,7 @@ static const struct kernel_syms *from_cached_kallsyms(struct dso *d)
 	return kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_kallsyms);
 }
 
-static const struct kernel_syms *running_syms(struct dso *d)
+const struct kernel_syms *dso_running_syms(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
 
@@ -211,20 +182,13 @@ static const struct kernel_syms *running_syms(struct dso *d)
 
 static const struct kernel_syms *from_running(struct dso *d)
 {
-	struct dso_build_id id = running_build_id(d->store);
-
-	if (d->store->opts.no_host_kernel) {
-		d->why = "the running kernel's symbols were not asked for";
+	d->why = dso_why_not_running(d);
+	if (d->why)
 		return NULL;
-	}
-	if (d->kind == DSO_KERNEL && d->build_id.size && !dso_same_build_id(&id, &d->build_id)) {
-		d->why = "build id differs from the running kernel's";
-		return NULL;
-	}
-	if (d->kind == DSO_KERNEL && !d->build_id.size)
+	if (d->kind == DSO_KERNEL && !d->build_id.size && !d->store->opts.is_live)
 		d->note = "the recording has no kernel build id: the running kernel's symbols may "
 			  "not fit";
-	return running_syms(d);
+	return dso_running_syms(d);
 }
 
 static void load_once(struct dso *k)
@@ -238,7 +202,7 @@ static void load_once(struct dso *k)
 /** Module symbols are in the kallsyms of the kernel that they are loaded into. */
 static const struct kernel_syms *find_kernel_of_module(struct dso *d)
 {
-	struct dso_build_id running = running_build_id(d->store);
+	struct dso_build_id running = dso_running_build_id(d->store);
 
 	vec_for_each (&d->store->dsos, at) {
 		struct dso *k = *at;
@@ -345,81 +309,29 @@ static bool modules_path(const struct dso *d, const struct kernel_syms *k, struc
 	return d->guest || !strcmp(k->path, buf_cstr(&running));
 }
 
-/** @return false: not loaded. */
-static bool module_now(const struct dso *d, const char *path, uint64_t *ret)
-{
-	clew_auto(mem_free_at) char *text = NULL;
-	size_t size, len = strlen(d->short_name);
-
-	return len >= 3 && !os_read_file(path, MODULES_MAX_BYTES, &text, &size, NULL) &&
-	       modules_address(bytes_of(text, size), d->short_name + 1, len - 2, ret);
-}
-
 /** Loaded at another address since the recording? kallsyms has today's. */
 static uint64_t module_delta(const struct dso *d, const struct kernel_syms *k)
 {
 	clew_auto(buf_done) struct buf path = {0};
 	uint64_t now;
 
-	if (!d->load_start || !modules_path(d, k, &path) || !module_now(d, buf_cstr(&path), &now))
+	if (!d->load_start || !modules_path(d, k, &path) ||
+	    !dso_module_now(d, buf_cstr(&path), &now))
 		return 0;
 	return now - d->load_start;
-}
-
-/* --- the running kernel, for its code --- */
-
-static struct dso *host_kernel(struct dso *d)
-{
-	vec_for_each (&d->store->dsos, k) {
-		if ((*k)->kind == DSO_KERNEL && !(*k)->guest)
-			return *k;
-	}
-	return NULL;
-}
-
-static const char *kernel_delta_now(struct dso *d, uint64_t *ret)
-{
-	const struct kernel_syms *k = running_syms(d);
-
-	if (!d->ref_name || !d->ref_addr)
-		return "the recording does not say where its kernel was loaded";
-	if (!k || k->is_all_zero || !k->has_ref)
-		return "no image of this kernel: -k names one; /proc/kallsyms does not say where "
-		       "the running one is";
-	*ret = k->ref_addr - d->ref_addr;
-	return NULL;
-}
-
-static const char *module_delta_now(struct dso *d, uint64_t *ret)
-{
-	clew_auto(buf_done) struct buf path = {0};
-	uint64_t now;
-
-	dso_running_path(d->store, DSO_RUNNING_MODULES, &path);
-	if (!d->load_start || !module_now(d, buf_cstr(&path), &now))
-		return "the module's file was not found, and it is not loaded now";
-	*ret = now - d->load_start;
-	return NULL;
-}
-
-const char *dso_running_delta(struct dso *d, uint64_t *ret)
-{
-	struct dso_build_id id = running_build_id(d->store);
-	struct dso *k = d->kind == DSO_KERNEL ? d : host_kernel(d);
-
-	if (d->store->opts.no_host_kernel || d->guest)
-		return "no image of this kernel: -k names one";
-	if (!k || !k->build_id.size)
-		return "no image of this kernel: -k names one; without a build id in the recording "
-		       "that of the running one may be another";
-	if (!dso_same_build_id(&id, &k->build_id))
-		return "no image of this kernel: -k names one; the running one is of another build";
-	return d->kind == DSO_KERNEL ? kernel_delta_now(d, ret) : module_delta_now(d, ret);
 }
 
 static uint64_t nr_refused(const struct dso *d)
 {
 	return d->store->opts.budget ? d->store->opts.budget->nr_refused : 0;
+}
+
+static bool is_running(const struct dso_store *s, const struct kernel_syms *k)
+{
+	clew_auto(buf_done) struct buf path = {0};
+
+	dso_running_path(s, DSO_RUNNING_KALLSYMS, &path);
+	return !strcmp(k->path, buf_cstr(&path));
 }
 
 static void take_kernel(struct dso *d)
@@ -439,6 +351,10 @@ static void take_kernel(struct dso *d)
 		return;
 	}
 	if (d->kind == DSO_MODULE) {
+		if (!d->guest && is_running(d->store, k) && dso_is_other_module(d)) {
+			d->why = "the module loaded now is of another build";
+			return;
+		}
 		d->module = module_number(k, d->short_name);
 		if (!d->module) {
 			d->why = "the module is not loaded now";

@@ -25,16 +25,31 @@ void dso_lines_free(struct dso_lines *l)
 	mem_free(l);
 }
 
+/** @return false: missing, or of another build. */
+static bool open_alt_at(struct dso_lines *l, const char *path, const struct dso_build_id *want)
+{
+	struct dso_build_id id;
+
+	if (dso_file_open_private(&l->alt, path))
+		return false;
+	id = dso_file_build_id(&l->alt);
+	if (dso_same_build_id(&id, want))
+		return true;
+	dso_file_done(&l->alt);
+	return false;
+}
+
 /** dwz keeps what several debug files share in one more file: named relative to this one. */
 static void open_alt(struct dso_lines *l, struct dso_store *s, const struct dso_file *f)
 {
 	clew_auto(buf_done) struct buf path = {0};
 	const char *name, *slash = f->path ? strrchr(f->path, '/') : NULL;
 	const char *debug_dir = s->opts.debug_dir ? s->opts.debug_dir : "/usr/lib/debug";
-	struct dso_build_id want = {0}, id;
+	struct dso_build_id want = {0};
 	struct bytes b;
 
-	if (!elf_file_debugaltlink(&f->elf, &name, &b) || bytes_left(&b) > sizeof(want.bytes))
+	if (!elf_file_debugaltlink(&f->elf, &name, &b) || !bytes_left(&b) ||
+	    bytes_left(&b) > sizeof(want.bytes))
 		return;
 	want.size = (uint8_t)bytes_left(&b);
 	memcpy(want.bytes, b.pos, want.size);
@@ -43,14 +58,13 @@ static void open_alt(struct dso_lines *l, struct dso_store *s, const struct dso_
 			name[0] == '/' ? os_path_root_bytes(f->path)
 				       : (size_t)(slash - f->path) + 1);
 	buf_str(&path, name);
-	if (dso_file_open_private(&l->alt, buf_cstr(&path))) {
+	if (!open_alt_at(l, buf_cstr(&path), &want)) {
 		buf_clear(&path);
 		if (!dso_build_id_path(debug_dir, &want, ".debug", &path) ||
-		    dso_file_open_private(&l->alt, buf_cstr(&path)))
+		    !open_alt_at(l, buf_cstr(&path), &want))
 			return;
 	}
-	id = dso_file_build_id(&l->alt);
-	if (!dso_same_build_id(&id, &want) || !dso_file_charge(s, &l->alt))
+	if (!dso_file_charge(s, &l->alt))
 		dso_file_done(&l->alt);
 }
 

@@ -19,14 +19,24 @@ static bool find_file(struct dso *d, const char *root, struct os_file_identity *
 	       !os_file_identity(buf_cstr(&path), ret);
 }
 
+/** What the recording says is another file has no part in the one here. */
+static bool is_other(struct dso *d, const char *root)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	const char *why;
+
+	return !d->build_id.size && dso_place_path(d, DSO_AT_ITSELF, root, &d->build_id, &path) &&
+	       dso_identify(d, buf_cstr(&path), &why) == DSO_IS_OTHER;
+}
+
 /** Where dso_load_user() looks for the file first. What only has its name is not it. */
 static bool identify(struct dso *d)
 {
 	clew_auto(buf_done) struct buf root = {0};
 
 	dso_proc_root(d, &root);
-	return root.nr ? find_file(d, buf_cstr(&root), &d->file)
-		       : dso_where(d) == DSO_HERE && find_file(d, "", &d->file);
+	return (root.nr || dso_where(d) == DSO_HERE) && find_file(d, buf_cstr(&root), &d->file) &&
+	       !is_other(d, buf_cstr(&root));
 }
 
 /** The build id in the file that identify() found. */

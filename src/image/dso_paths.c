@@ -28,29 +28,13 @@ static int dir_bytes(const struct dso *d)
 	return slash ? (int)(slash - d->path) + 1 : 0;
 }
 
-/** First of the three places GDB's manual names for a debug link; the last one where none is there.
- */
-static bool debuglink_path(struct dso *d, const char *root, const char *symfs,
-			   const char *debug_dir, struct buf *ret)
+void dso_take_debuglink(struct dso *d, const struct dso_file *f)
 {
-	clew_auto(dso_file_done) struct dso_file f = {0};
-	size_t from = ret->nr;
-	int dir = dir_bytes(d);
 	const char *name;
-	uint32_t crc;
 
-	buf_printf(ret, "%s%s%s", root, symfs, d->path);
-	if (dso_file_open(&f, buf_cstr(ret)) || !elf_file_debuglink(&f.elf, &name, &crc) ||
-	    strchr(name, '/'))
-		return false;
-	for (int i = 0; i < 3; i++) {
-		ret->nr = from;
-		buf_printf(ret, "%s%s%s%.*s%s%s", root, symfs, i == 2 ? debug_dir : "", dir,
-			   d->path, i == 1 ? ".debug/" : "", name);
-		if (os_exists(buf_cstr(ret)))
-			return true;
-	}
-	return true;
+	d->link_name = NULL;
+	if (elf_file_debuglink(&f->elf, &name, &d->link_crc) && !strchr(name, '/'))
+		d->link_name = dso_keep(d->store, name);
 }
 
 static bool no_usr_path(struct dso *d, const char *root, const char *symfs, const char *debug_dir,
@@ -72,7 +56,13 @@ bool dso_place_path(struct dso *d, enum dso_place place, const char *root,
 
 	switch (place) {
 	case DSO_AT_DEBUGLINK:
-		return debuglink_path(d, root, symfs, debug_dir, ret);
+	case DSO_AT_DEBUGLINK_SUBDIR:
+	case DSO_AT_DEBUGLINK_DEBUG:
+		buf_printf(ret, "%s%s%s%.*s%s%s", root, symfs,
+			   place == DSO_AT_DEBUGLINK_DEBUG ? debug_dir : "", dir, d->path,
+			   place == DSO_AT_DEBUGLINK_SUBDIR ? ".debug/" : "",
+			   d->link_name ? d->link_name : "");
+		return d->link_name;
 	case DSO_AT_CACHE:
 		return dso_build_id_path(o->buildid_dir, id, "/elf", ret);
 	case DSO_AT_CACHE_DEBUG:

@@ -51,10 +51,12 @@ struct dso {
 	bool has_asked_code;
 	char *path, *short_name;
 	struct dso_build_id build_id; /* the recording's */
-	uint64_t mnt_ns_ino, maj, min, ino;
+	uint64_t mnt_ns_ino, maj, min, ino, ino_generation;
 	uint64_t load_start, ref_addr;
 	char *ref_name;
-	const char *why, *note, *why_no_code;
+	const char *why, *note, *why_no_code, *unchecked;
+	const char *link_name; /* .gnu_debuglink of the file itself; NULL: none */
+	uint32_t link_crc;
 	struct dso_code_image *code_image; /* dso_code_priv.h; NULL: never asked */
 
 	struct dso_file files[2]; /* symbols, and the file that was mapped (may be one) */
@@ -91,7 +93,10 @@ struct dso_store {
 	uint64_t own_mnt_ns;
 	struct map_u64 jitdumps; /* pid -> the newest file named jit-PID.dump that it mapped */
 	struct map_u64 by_file;  /* hash of a file's identity, or the next free number -> owner */
-	struct map_u64 by_build_id;  /* hash of a recorded build id -> a dso that was read by it */
+	struct map_u64 by_build_id; /* hash of a recorded build id -> a dso that was read by it */
+	struct {
+		bool is_known, is_same;
+	} release, host;             /* of the recording, and those here */
 	uint64_t charged;            /* to the budget, by dso_store_charge() */
 	struct budget_account named; /* what is known of files before they are asked for anything */
 	struct map_u64 mapped;       /* the same -> how many mappings of it are charged as one */
@@ -101,7 +106,9 @@ struct dso_store {
 
 /* dso_paths.c: where the symbols of a user file may lie, in the order in which they are tried. */
 enum dso_place {
-	DSO_AT_DEBUGLINK,
+	DSO_AT_DEBUGLINK,        /* as GDB's manual has it: DIR/NAME of the debug link, */
+	DSO_AT_DEBUGLINK_SUBDIR, /* DIR/.debug/NAME, */
+	DSO_AT_DEBUGLINK_DEBUG,  /* /usr/lib/debug/DIR/NAME */
 	DSO_AT_CACHE,
 	DSO_AT_CACHE_DEBUG,
 	DSO_AT_DEBUG_PATH,       /* /usr/lib/debug/PATH.debug */
@@ -119,6 +126,9 @@ enum dso_place {
  */
 bool dso_place_path(struct dso *d, enum dso_place place, const char *root,
 		    const struct dso_build_id *id, struct buf *ret);
+
+/** Take the name and checksum of the debug link of @p f, the file itself, for DSO_AT_DEBUGLINK. */
+void dso_take_debuglink(struct dso *d, const struct dso_file *f);
 
 /** "PREFIX/.build-id/ab/cdef" + @p tail. */
 bool dso_build_id_path(const char *prefix, const struct dso_build_id *id, const char *tail,
@@ -144,6 +154,16 @@ bool dso_file_open_mapped(struct dso_file *ret, struct dso *d);
 /** Is @p f, mapped, the very file of the recording, by device and inode? False also where these are
  * unknown. */
 bool dso_is_mapped_file(const struct dso *d, const struct dso_file *f);
+
+/* dso_identity.c: is a file that has no build id in the recording the one that was recorded? */
+enum dso_identity {
+	DSO_IS_RECORDED,
+	DSO_IS_UNCHECKED, /* nothing compares */
+	DSO_IS_OTHER,
+};
+/** The file at @p path, where the dso has it (DSO_AT_ITSELF), by device, inode and times.
+ * @p ret_why: why not proven, static text. */
+enum dso_identity dso_identify(struct dso *d, const char *path, const char **ret_why);
 
 /** Does the recording itself say that the file was deleted? */
 bool dso_is_deleted(const struct dso *d);

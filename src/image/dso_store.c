@@ -72,7 +72,7 @@ static uint64_t key_hash(const struct dso_key *k)
 
 	if (k->build_id && k->build_id->size)
 		h = hash_two(h, hash_bytes(k->build_id->bytes, k->build_id->size));
-	h = hash_two(hash_two(h, k->ino), hash_two(k->maj, k->min));
+	h = hash_two(hash_two(h, hash_two(k->ino, k->ino_generation)), hash_two(k->maj, k->min));
 	h = hash_two(h, k->guest);
 	return hash_two(h, (uint64_t)k->kind << 32 | pid_in_key(k));
 }
@@ -84,8 +84,8 @@ static bool is_key_of(const struct dso *d, const struct dso_key *k)
 
 	return d->kind == k->kind && d->guest == k->guest && d->build_id.size == id->size &&
 	       !memcmp(d->build_id.bytes, id->bytes, id->size) && d->ino == k->ino &&
-	       d->maj == k->maj && d->min == k->min && (d->kind != DSO_JIT || d->pid == k->pid) &&
-	       !strcmp(d->path, k->path);
+	       d->ino_generation == k->ino_generation && d->maj == k->maj && d->min == k->min &&
+	       (d->kind != DSO_JIT || d->pid == k->pid) && !strcmp(d->path, k->path);
 }
 
 /** perf's: the last component; modules and what is no path are in brackets. */
@@ -121,6 +121,7 @@ static struct dso *dso_new(struct dso_store *s, const struct dso_key *k)
 	d->maj = k->maj;
 	d->min = k->min;
 	d->ino = k->ino;
+	d->ino_generation = k->ino_generation;
 	d->load_start = k->load_start;
 	d->ref_addr = k->kernel_ref_addr;
 	if (k->build_id && k->build_id->size <= sizeof(k->build_id->bytes))
@@ -157,6 +158,19 @@ static bool has_room(struct dso_store *s, const struct dso_key *k)
 	       budget_account_take(&s->named,
 				   sizeof(struct dso) + 2 * strlen(k->path) + BUDGET_TABLE_BYTES,
 				   "files named in");
+}
+
+void dso_store_set_machine(struct dso_store *s, const char *os_release, const char *host)
+{
+	struct os_uname here;
+
+	if ((s->release.is_known || !os_release) && (s->host.is_known || !host))
+		return;
+	os_uname(&here);
+	s->release.is_known = os_release;
+	s->release.is_same = os_release && !strcmp(os_release, here.release);
+	s->host.is_known = host;
+	s->host.is_same = host && !strcmp(host, here.node);
 }
 
 /* Stands for all files there was no room for. */
@@ -241,6 +255,13 @@ const char *dso_why_no_symbols(const struct dso *d)
 const char *dso_note(const struct dso *d)
 {
 	return asked(d)->note;
+}
+
+const char *dso_unchecked(const struct dso *d)
+{
+	const struct dso *a = asked(d);
+
+	return a->why ? NULL : a->unchecked;
 }
 
 const char *dso_symbol_file(const struct dso *d)

@@ -10,18 +10,67 @@ struct search {
 	struct dso *d;
 	struct dso_build_id id; /* the recording's, or the file's own */
 	bool has_file, has_mismatch;
-	bool has_unproven; /* a file of its name, which the process may only have named */
+	bool has_unproven;     /* a file of its name, which the process may only have named */
+	const char *why_other; /* the file of its name is not the recorded one */
+	bool has_bad_link;     /* its debug link names a file with another checksum */
+	bool takes_unproven;   /* separate files that nothing proves to belong to it */
 };
 
-/** Without a build id in the recording: the one of the file itself leads to its debug file. */
-static void take_own_build_id(struct search *s, const char *root)
+/** The file itself: without a build id in the recording it may be another, and its own leads to its
+ * debug file. @return false: it is another. */
+static bool look_at_itself(struct search *s, const char *root)
 {
 	clew_auto(dso_file_done) struct dso_file f = {0};
 	clew_auto(buf_done) struct buf path = {0};
+	struct dso_build_id id;
+	const char *why;
 
-	if (dso_place_path(s->d, DSO_AT_ITSELF, root, &s->id, &path) &&
-	    !dso_file_open(&f, buf_cstr(&path)))
-		s->id = dso_file_build_id(&f);
+	s->d->link_name = NULL;
+	if (!dso_place_path(s->d, DSO_AT_ITSELF, root, &s->id, &path) ||
+	    dso_file_open(&f, buf_cstr(&path)))
+		return true;
+	id = dso_file_build_id(&f);
+	if (s->id.size && !dso_same_build_id(&id, &s->id))
+		return true;
+	if (!s->id.size) {
+		switch (dso_identify(s->d, buf_cstr(&path), &why)) {
+		case DSO_IS_OTHER:
+			s->why_other = why;
+			return false;
+		case DSO_IS_UNCHECKED:
+			s->d->unchecked = why;
+			break;
+		case DSO_IS_RECORDED:
+			break;
+		}
+		s->id = id;
+	}
+	dso_take_debuglink(s->d, &f);
+	return true;
+}
+
+static bool is_separate(enum dso_place place)
+{
+	return place != DSO_AT_ITSELF && place != DSO_AT_CACHE;
+}
+
+/** Build ids prove more than the checksum, which costs a look at each byte of the file. */
+static bool fits(struct search *s, enum dso_place place, const struct dso_file *f)
+{
+	struct dso_build_id id = dso_file_build_id(f);
+	struct dso *d = s->d;
+
+	if (id.size && s->id.size)
+		return dso_same_build_id(&id, &s->id);
+	if (!is_separate(place))
+		return !s->id.size;
+	if (d->link_name) {
+		if (elf_debuglink_crc(f->map.data, f->map.size) == d->link_crc)
+			return true;
+		s->has_bad_link = true;
+		return false;
+	}
+	return s->takes_unproven && !s->id.size;
 }
 
 /** Keep @p f where it has symbols, or is what was mapped. */
@@ -47,21 +96,21 @@ static void offer(struct dso *d, struct dso_file *f)
 		d->runtime = slot;
 }
 
-static void search_places(struct search *s, const char *root)
+static void search_each(struct search *s, const char *root)
 {
 	struct dso *d = s->d;
 	clew_auto(buf_done) struct buf path = {0};
 
 	for (int place = 0; place < DSO_NR_PLACES && (!d->syms || !d->runtime); place++) {
 		struct dso_file f = {0};
-		struct dso_build_id id;
 
+		if (s->takes_unproven && !is_separate((enum dso_place)place))
+			continue;
 		buf_clear(&path);
 		if (!dso_place_path(d, (enum dso_place)place, root, &s->id, &path) ||
 		    dso_file_open(&f, buf_cstr(&path)))
 			continue;
-		id = dso_file_build_id(&f);
-		if (s->id.size && !dso_same_build_id(&id, &s->id)) {
+		if (!fits(s, (enum dso_place)place, &f)) {
 			s->has_mismatch |= place == DSO_AT_ITSELF;
 			dso_file_done(&f);
 			continue;
@@ -69,6 +118,20 @@ static void search_places(struct search *s, const char *root)
 		s->has_file |= place == DSO_AT_ITSELF;
 		offer(d, &f);
 	}
+}
+
+static void search_places(struct search *s, const char *root)
+{
+	if (!look_at_itself(s, root))
+		return;
+	search_each(s, root);
+	if (s->d->syms || s->d->link_name || s->id.size)
+		return;
+	s->takes_unproven = true;
+	search_each(s, root);
+	s->takes_unproven = false;
+	if (s->d->syms && !s->d->unchecked)
+		s->d->unchecked = "its separate debug file has neither a build id nor a checksum";
 }
 
 /** What a process that still runs has mapped. */
@@ -81,6 +144,7 @@ static void search_mapped(struct search *s)
 		return;
 	s->id = dso_file_build_id(&f);
 	s->has_file = true;
+	d->unchecked = NULL;
 	offer(d, &f);
 }
 
@@ -106,13 +170,6 @@ static void search_proven(struct search *s)
 	}
 }
 
-static void search_here(struct search *s)
-{
-	if (!s->id.size)
-		take_own_build_id(s, "");
-	search_places(s, "");
-}
-
 static bool has_found(const struct search *s)
 {
 	return s->d->syms || s->d->runtime;
@@ -125,12 +182,10 @@ static void search(struct search *s)
 
 	s->id = s->d->build_id;
 	dso_proc_root(s->d, &root);
-	if (root.nr && !s->id.size)
-		take_own_build_id(s, buf_cstr(&root));
 	if (root.nr)
 		search_places(s, buf_cstr(&root));
 	if (is_here)
-		search_here(s);
+		search_places(s, "");
 	if (!has_found(s))
 		search_mapped(s);
 	if (!has_found(s) && !is_here)
@@ -159,6 +214,8 @@ static const char *why_nothing(const struct search *s)
 {
 	enum dso_where where = dso_where(s->d);
 
+	if (s->has_file && s->has_bad_link)
+		return "stripped: no symbol table, and the checksum of its debug link differs";
 	if (s->has_file)
 		return "stripped: no symbol table";
 	if (where == DSO_ELSEWHERE_CLOSED)
@@ -167,6 +224,8 @@ static const char *why_nothing(const struct search *s)
 	if (where == DSO_ELSEWHERE_ENDED && (s->has_mismatch || s->has_unproven))
 		return "in the mount namespace of a process that has ended: the file of that name "
 		       "here may be another one";
+	if (s->why_other)
+		return s->why_other;
 	if (s->has_unproven)
 		return "not found in its mount namespace: the file of that name here is a different one";
 	if (s->has_mismatch)
@@ -195,7 +254,9 @@ void dso_load_user(struct dso *d)
 		take_debugdata(d);
 	if (!d->syms) {
 		d->syms = d->runtime;
-		d->note = "stripped: only exported functions have names";
+		d->note = s.has_bad_link ? "stripped: only exported functions have names, and the "
+					   "checksum of its debug link differs"
+					 : "stripped: only exported functions have names";
 	}
 	if (!d->runtime)
 		d->runtime = d->syms;
@@ -224,18 +285,28 @@ static bool keep_code(struct dso *d, struct dso_file *f)
 	return true;
 }
 
+/** Is @p f, at @p path, the file that was mapped? */
+static bool is_recorded(struct dso *d, const char *root, const char *path, const struct dso_file *f)
+{
+	struct dso_build_id id = dso_file_build_id(f);
+	const char *why;
+
+	if (d->build_id.size)
+		return dso_same_build_id(&id, &d->build_id);
+	if (!root[0] && dso_where(d) != DSO_HERE)
+		return dso_is_mapped_file(d, f);
+	return dso_identify(d, path, &why) != DSO_IS_OTHER;
+}
+
 static bool open_code(struct dso *d, const char *root, enum dso_place place)
 {
 	clew_auto(buf_done) struct buf path = {0};
 	struct dso_file f = {0};
-	struct dso_build_id id;
 
 	if (!dso_place_path(d, place, root, &d->build_id, &path) ||
 	    dso_file_open(&f, buf_cstr(&path)))
 		return false;
-	id = dso_file_build_id(&f);
-	if (d->build_id.size ? dso_same_build_id(&id, &d->build_id)
-			     : root[0] || dso_where(d) == DSO_HERE || dso_is_mapped_file(d, &f))
+	if (is_recorded(d, root, buf_cstr(&path), &f))
 		return keep_code(d, &f);
 	dso_file_done(&f);
 	return false;

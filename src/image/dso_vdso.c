@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "elf/elf_sym.h"
-#include "image/dso_priv.h"
+#include "image/dso_running.h"
 #include "os/proc.h"
 
 /** Our own vDSO: every process of a kernel has the same one, but for "[vdso32]" and "[vdsox32]". */
@@ -12,8 +12,11 @@ static bool open_own(struct dso *d)
 	size_t size;
 	struct dso_build_id id;
 
-	if (strcmp(d->path, "[vdso]") != 0 || d->store->opts.no_host_kernel ||
-	    !os_own_vdso(&data, &size) || elf_file_open(&d->code.elf, data, size, NULL))
+	if (strcmp(d->path, "[vdso]") != 0 || d->store->opts.no_host_kernel)
+		return false;
+	if (!d->build_id.size && (d->why = dso_why_not_release(d)))
+		return false;
+	if (!os_own_vdso(&data, &size) || elf_file_open(&d->code.elf, data, size, NULL))
 		return false;
 	id = dso_file_build_id(&d->code);
 	if (!d->build_id.size || dso_same_build_id(&id, &d->build_id))
@@ -33,10 +36,13 @@ static bool open_cached(struct dso *d)
 void dso_load_vdso(struct dso *d)
 {
 	if (!open_own(d) && !open_cached(d)) {
-		d->why = d->build_id.size ? "build id differs from the running kernel's vDSO"
-					  : "no vDSO on this machine";
+		if (!d->why)
+			d->why = d->build_id.size
+				       ? "build id differs from the running kernel's vDSO"
+				       : "no vDSO on this machine";
 		return;
 	}
+	d->why = NULL;
 	sym_table_init(&d->table, NULL, 0);
 	d->table.budget = d->store->opts.budget;
 	if (elf_sym_collect(&d->table, &d->code.elf, &d->code.elf, ELF_SYM_OFFSETS, NULL)) {

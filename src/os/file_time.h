@@ -16,6 +16,19 @@ struct os_file_identity {
 /** Of a regular file. @return 0 or -errno. */
 int os_file_identity(const char *path, struct os_file_identity *ret);
 
+/** A file as records of mappings name it, by the kernel's device and inode. */
+struct os_file_node {
+	uint64_t maj, min, ino;
+	uint64_t generation; /* of the inode: its number is given to the next file */
+	bool has_generation; /* the file system says it */
+	bool has_other_dev;  /* stat(2) may give another device and inode than records of mappings:
+				overlayfs, btrfs */
+	uint64_t mtime_ns;   /* since 1970 */
+};
+
+/** Of a regular file. @return 0 or -errno. */
+int os_file_node(const char *path, struct os_file_node *ret);
+
 /** May only root change the file's content? Others could cut it while it is mapped. */
 bool os_file_is_roots(const char *path);
 

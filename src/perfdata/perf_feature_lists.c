@@ -344,7 +344,7 @@ bool perf_cpu_domain_next(struct perf_cpu_domain_list *d, struct perf_cpu_domain
 }
 
 /* perf before 2.6.36 wrote no pid before the id. The kernel's name is that of the first record, and
- * tells the two apart.
+ * distinguishes the two.
  * Spec: Linux 6.12 tools/perf/util/header.c, perf_header__read_build_ids(). */
 static bool has_no_pid(struct bytes records)
 {

@@ -255,6 +255,7 @@ static enum clew_err open_stream(struct top *t)
 	enum clew_err err;
 
 	o.symbols.budget = &t->a.symbols;
+	o.symbols.is_live = true;
 	t->a.dsos = dso_store_new(&o.symbols);
 	if (!t->a.dsos)
 		return clew_fail(&t->a.diag, CLEW_NO_MEMORY, 0, "out of memory");

@@ -33,7 +33,7 @@ static void seed_elf(void)
         };
 
 	elf_build_id(&b, id, sizeof(id));
-	elf_build_debuglink(&b, "f.debug");
+	elf_build_debuglink(&b, "f.debug", 0);
 	elf_build_syms(&b, SHT_SYMTAB, syms, 3);
 	elf_build_syms(&b, SHT_DYNSYM, syms, 2);
 	dwarf_build(&b, &(struct dwarf_shape){.low = at, .size = 128, .depth = 2});

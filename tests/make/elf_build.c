@@ -78,12 +78,14 @@ void elf_build_id(struct elf_build *b, const uint8_t *id, size_t size)
 	buf_done(&note);
 }
 
-void elf_build_debuglink(struct elf_build *b, const char *name)
+void elf_build_debuglink(struct elf_build *b, const char *name, uint32_t crc)
 {
 	struct buf link = {0};
 
 	buf_add(&link, name, strlen(name) + 1);
-	buf_fill(&link, '\0', (4 - link.nr % 4) % 4 + 4);
+	buf_fill(&link, '\0', (4 - link.nr % 4) % 4);
+	for (int i = 0; i < 4; i++)
+		buf_char(&link, (char)(crc >> 8 * i));
 	elf_build_section(b, ".gnu_debuglink", SHT_PROGBITS, 0, link.data, link.nr);
 	buf_done(&link);
 }

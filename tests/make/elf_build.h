@@ -40,7 +40,7 @@ uint16_t elf_build_syms(struct elf_build *b, uint32_t type, const struct elf_bui
 			size_t nr);
 
 void elf_build_id(struct elf_build *b, const uint8_t *id, size_t size);
-void elf_build_debuglink(struct elf_build *b, const char *name);
+void elf_build_debuglink(struct elf_build *b, const char *name, uint32_t crc);
 
 /** Address of byte 0 of a section with SHF_ALLOC. */
 uint64_t elf_build_addr(const struct elf_build *b, uint16_t section);

@@ -5,6 +5,7 @@
 
 #include "base/budget.h"
 #include "base/mem.h"
+#include "elf/elf_file.h"
 #include "image/dso_listing.h"
 #include "make/dwarf_build.h"
 #include "unit/test_dir.h"
@@ -24,6 +25,8 @@ struct shape {
 	size_t id_bytes; /* 0: 20 */
 };
 
+static uint32_t last_crc; /* of what was written last: a link to it comes next */
+
 static void write_elf(const struct shape *s)
 {
 	struct elf_build b = {.base = s->base};
@@ -37,13 +40,14 @@ static void write_elf(const struct shape *s)
 	if (s->id)
 		elf_build_id(&b, s->id, s->id_bytes ? s->id_bytes : 20);
 	if (s->link)
-		elf_build_debuglink(&b, s->link);
+		elf_build_debuglink(&b, s->link, last_crc);
 	if (s->name)
 		elf_build_syms(&b, SHT_SYMTAB, &sym, 1);
 	if (s->is_dynamic)
 		elf_build_syms(&b, SHT_DYNSYM, &dyn, 1);
 	elf_build_finish(&b);
 	test_dir_write(s->path, b.file.data, b.file.nr);
+	last_crc = elf_debuglink_crc(b.file.data, b.file.nr);
 	elf_build_done(&b);
 }
 
@@ -92,8 +96,8 @@ static void test_user_files(void)
 	/* clang-format off */
 	static const struct shape shapes[] = {
 		{.path = "/bin/plain", .name = "main", .id = id_a, .base = 0x400000},
-		{.path = "/bin/linked", .link = "l.debug", .is_dynamic = true},
 		{.path = "/bin/.debug/l.debug", .name = "from_link", .is_debug_only = true},
+		{.path = "/bin/linked", .link = "l.debug", .is_dynamic = true},
 		{.path = "/bin/by_id", .id = id_c, .is_dynamic = true},
 		{.path = "/usr/lib/debug/.build-id/ab/cf03" ZEROS ".debug", .name = "from_build_id", .id = id_c,
 		 .is_debug_only = true},

@@ -272,7 +272,7 @@ static void test_damaged(void)
 	size_t nr_ok = 0;
 
 	elf_build_id(&b, id, sizeof(id));
-	elf_build_debuglink(&b, "x.debug");
+	elf_build_debuglink(&b, "x.debug", 0x12345678);
 	elf_build_syms(&b, SHT_SYMTAB, syms, 2);
 	elf_build_syms(&b, SHT_DYNSYM, syms, 2);
 	elf_build_finish(&b);

@@ -355,6 +355,8 @@ int cli_input_open(struct cli_input *in)
 	if (status == CLI_OK) {
 		r = recorded_on(&in->input);
 		recorded_on_set_symbols(&r, &in->opts.symbols);
+		if (strcmp(in->path, "-") != 0)
+			recorded_on_set_end(in->path, &in->opts.symbols);
 		in->opts.symbols.force |= in->is_forced;
 		warn_missing(in);
 		status = set_time(in, &r);

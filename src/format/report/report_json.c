@@ -47,6 +47,22 @@ static void put_unresolved(struct json_put *j, const struct ana_summary *s)
 	json_close(j, ']');
 }
 
+static void put_unchecked(struct json_put *j, const struct ana_summary *s)
+{
+	if (!s->nr_unchecked)
+		return;
+	json_key(j, "unchecked");
+	json_open(j, '[');
+	for (size_t i = 0; i < s->nr_unchecked; i++) {
+		json_open(j, '{');
+		json_put_string(j, "dso", dso_path(s->unchecked[i]));
+		json_put_string(j, "file", dso_symbol_file(s->unchecked[i]));
+		json_put_string(j, "reason", dso_unchecked(s->unchecked[i]));
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 static void put_losses(struct json_put *j, const struct ana_loss_sums *s)
 {
 	json_key(j, "losses");
@@ -94,6 +110,7 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 	if (s->windows)
 		windows_json(j, s->windows);
 	put_unresolved(j, s);
+	put_unchecked(j, s);
 	json_close(j, '}');
 }
 

@@ -197,6 +197,20 @@ static void put_unresolved(struct buf *out, const struct ana_unresolved *u)
 	buf_char(out, '\n');
 }
 
+static void put_unchecked(struct buf *out, const struct ana_summary *s)
+{
+	size_t nr = s->nr_unchecked < MAX_DSOS ? s->nr_unchecked : MAX_DSOS;
+
+	if (nr)
+		buf_str(out,
+			"# Not checked: names are of files that may not be the recorded ones:\n");
+	for (size_t i = 0; i < nr; i++)
+		escape_printf(out, "#   %s: %s\n", dso_symbol_file(s->unchecked[i]),
+			      dso_unchecked(s->unchecked[i]));
+	if (nr < s->nr_unchecked)
+		buf_printf(out, "#   and %zu more files\n", s->nr_unchecked - nr);
+}
+
 static void put_all_unresolved(struct buf *out, const struct ana_summary *s)
 {
 	size_t nr = 0;
@@ -279,6 +293,7 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 	put_unwound(out, s);
 	if (s->kernel_note)
 		escape_printf(out, "# Kernel symbols: %s\n", s->kernel_note);
+	put_unchecked(out, s);
 	put_all_unresolved(out, s);
 }
 

@@ -167,6 +167,9 @@ static enum clew_err take_history(struct perf_trace *p, const struct perf_record
 	const struct who_stamp stamp = {b->time, b->machine, b->id.cpu, b->id.pid, b->id.tid};
 	struct who_history *h = &p->history;
 
+	if ((r->type == PERF_RECORD_MMAP || r->type == PERF_RECORD_MMAP2) && !b->machine &&
+	    ana_places_take_kernel(p->places, r) != CLEW_OK)
+		return CLEW_NO_MEMORY;
 	if (r->type == PERF_RECORD_TEXT_POKE)
 		return b->machine ? CLEW_OK : take_poke(p, r, b->time);
 	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
