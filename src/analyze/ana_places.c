@@ -58,8 +58,7 @@ static struct ana_place *place_new(struct ana_places *p, const struct dso_key *k
 
 	if (!place)
 		return NULL;
-	if (key->kind == DSO_KERNEL || key->kind == DSO_MODULE || key->kind == DSO_VDSO)
-		set_machine(p);
+	set_machine(p);
 	place->dso = dso_store_get(p->dsos, key);
 	place->is_absolute = is_absolute;
 	return place->dso ? place : NULL;

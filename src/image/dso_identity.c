@@ -16,14 +16,19 @@ static const char *why_incomparable(const struct dso *d)
 		return "no build id was recorded, and inodes of a guest do not compare";
 	if (o->symfs && o->symfs[0])
 		return "no build id was recorded, and below --symfs are other inodes";
-	if (o->no_proc_root)
+	if (o->no_proc_root || (d->store->host.is_known && !d->store->host.is_same))
 		return "no build id was recorded, and the inode is of another machine";
 	return NULL;
 }
 
+static bool is_device(const struct dso *d, const struct os_file_node *n)
+{
+	return n->maj == d->maj && n->min == d->min;
+}
+
 static bool is_inode(const struct dso *d, const struct os_file_node *n)
 {
-	return n->ino == d->ino && n->maj == d->maj && n->min == d->min;
+	return n->ino == d->ino && is_device(d, n);
 }
 
 /** stat(2) may say something else than the kernel's records: mapped, the file has what they have.
@@ -60,6 +65,10 @@ enum dso_identity dso_identify(struct dso *d, const char *path, const char **ret
 		if (is_inode_when_mapped(d, path))
 			return DSO_IS_RECORDED;
 		if (n.has_other_dev)
+			return DSO_IS_UNCHECKED;
+		*ret_why = "no build id was recorded, its inode is on another device, and the "
+			   "recording does not name its machine";
+		if (!d->store->host.is_known && !is_device(d, &n))
 			return DSO_IS_UNCHECKED;
 		*ret_why = "another file than the recorded one: its inode differs";
 		return DSO_IS_OTHER;

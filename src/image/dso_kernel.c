@@ -261,6 +261,22 @@ static const struct kernel_syms *from_kcore_dir(struct dso *d)
 	return kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_kallsyms);
 }
 
+/** Asked for, so it is used. */
+static const struct kernel_syms *from_given_vmlinux(struct dso *d, const char *path)
+{
+	const struct kernel_syms *k = kernel_syms_of(d->store, path, d->ref_name, read_vmlinux);
+	struct dso_build_id id = {0};
+
+	if (k)
+		id = dso_file_build_id(&k->vmlinux);
+	if (id.size && d->build_id.size && d->kind == DSO_KERNEL &&
+	    !dso_same_build_id(&id, &d->build_id))
+		d->note =
+			"the vmlinux that was given is of another build than the recorded kernel: "
+			"names may be wrong";
+	return k;
+}
+
 static const struct kernel_syms *find_kernel(struct dso *d)
 {
 	const struct dso_store_opts *o = &d->store->opts;
@@ -269,7 +285,7 @@ static const struct kernel_syms *find_kernel(struct dso *d)
 	if (d->guest)
 		return find_guest_kernel(d);
 	if (o->vmlinux)
-		return kernel_syms_of(d->store, o->vmlinux, d->ref_name, read_vmlinux);
+		return from_given_vmlinux(d, o->vmlinux);
 	if (o->kallsyms)
 		return kernel_syms_of(d->store, o->kallsyms, d->ref_name, read_kallsyms);
 	if (o->kcore_dir)

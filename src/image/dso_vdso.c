@@ -28,9 +28,16 @@ static bool open_own(struct dso *d)
 static bool open_cached(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
+	struct dso_build_id id;
 
-	return dso_build_id_path(d->store->opts.buildid_dir, &d->build_id, "/vdso", &path) &&
-	       !dso_file_open(&d->code, buf_cstr(&path));
+	if (!dso_build_id_path(d->store->opts.buildid_dir, &d->build_id, "/vdso", &path) ||
+	    dso_file_open(&d->code, buf_cstr(&path)))
+		return false;
+	id = dso_file_build_id(&d->code);
+	if (dso_same_build_id(&id, &d->build_id))
+		return true;
+	dso_file_done(&d->code);
+	return false;
 }
 
 void dso_load_vdso(struct dso *d)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Little perf.data files for tests in Python. Names are bytes and may be anything.
 Spec: Linux uapi/linux/perf_event.h; tools/perf/Documentation/perf.data-file-format.txt."""
+import os
 import struct
 
 IP, TID, TIME, ADDR, CALLCHAIN, CPU, PERIOD = 1, 2, 4, 8, 1 << 5, 1 << 7, 1 << 8
@@ -59,8 +60,17 @@ def comm(event, pid, name, time=1):
     return record(3, struct.pack("<II", pid, pid) + padded(name) + event.sample_id(pid, time))
 
 
+def inode(name):
+    """Device and inode as the kernel would record them; of a file that does not exist: some."""
+    try:
+        st = os.stat(name)
+    except (OSError, ValueError):
+        return 8, 1, 1
+    return os.major(st.st_dev), os.minor(st.st_dev), st.st_ino
+
+
 def mmap2(event, pid, start, size, name, pgoff=0, misc=USER, time=1):
-    return record(10, struct.pack("<IIQQQIIQQII", pid, pid, start, size, pgoff, 8, 1, 1, 0, 5, 2) + padded(name) + event.sample_id(pid, time), misc)
+    return record(10, struct.pack("<IIQQQIIQQII", pid, pid, start, size, pgoff, *inode(name), 0, 5, 2) + padded(name) + event.sample_id(pid, time), misc)
 
 
 def cgroup(event, ident, path, time=1):

@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "make/perf_build.h"
 
 /*
  * Usage: sample_make [--pipe] [--feature | --no-feature] [--big] [--version1] [--words32]
- *	[--attr-bytes=N] < TEXT > perf.data
+ *	[--attr-bytes=N] [--no-inodes] < TEXT > perf.data
  *
  * A recording from a text, one record per line, numbers in hex:
  *
@@ -28,6 +30,8 @@ enum { LINE_BYTES = 64 << 10, MAX_WORDS = 4096, MAX_EVENTS = 16, NAME_BYTES = 12
 
 static const uint64_t common =
 	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
+
+static bool has_no_inodes;
 
 static uint64_t number(void)
 {
@@ -77,12 +81,18 @@ static void add_map(struct perf_build *b)
 	union perf_view v = {
 		.mmap = {.is_mmap2 = true, .prot = 5}
         };
+	struct stat st;
 
 	v.mmap.pid = v.mmap.tid = (uint32_t)number();
 	v.mmap.start = number();
 	v.mmap.len = number();
 	v.mmap.pgoff = number();
 	v.mmap.filename = strtok(NULL, "\n");
+	if (!has_no_inodes && !stat(v.mmap.filename, &st)) {
+		v.mmap.maj = major(st.st_dev);
+		v.mmap.min = minor(st.st_dev);
+		v.mmap.ino = st.st_ino;
+	}
 	perf_build_view(b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &v,
 			&(struct perf_sample_id){.id = 1});
 }
@@ -135,6 +145,7 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc; i++) {
 		b.opts.pipe |= !strcmp(argv[i], "--pipe");
+		has_no_inodes |= !strcmp(argv[i], "--no-inodes");
 		b.opts.big |= !strcmp(argv[i], "--big");
 		b.opts.is_version1 |= !strcmp(argv[i], "--version1");
 		b.opts.has_32bit_words |= !strcmp(argv[i], "--words32");

@@ -116,7 +116,7 @@ static void check_unproven(void)
 struct row {
 	const char *what;
 	int64_t ino, generation; /* added to the right ones */
-	bool has_no_inode, is_other_machine, is_other_device;
+	bool has_no_inode, is_other_machine, is_other_device, is_of_host;
 	int64_t ended; /* seconds from the file's change to the end of the recording */
 	const char *name, *why, *unchecked;
 };
@@ -129,15 +129,19 @@ static void check_row(const struct row *r, const char *path, const struct os_fil
 				      .debug_dir = "/nonexistent"};
 	struct dso_key key = {.kind = DSO_USER, .path = path};
 	struct dso_store *s = dso_store_new(&opts);
+	struct os_uname here;
 	uint8_t byte;
 	struct dso *d;
 
+	os_uname(&here);
 	if (!r->has_no_inode) {
 		key.maj = n->maj + r->is_other_device;
 		key.min = n->min;
 		key.ino = n->ino + (uint64_t)r->ino;
 		key.ino_generation = n->generation ? n->generation + (uint64_t)r->generation : 0;
 	}
+	if (r->is_of_host)
+		dso_store_set_machine(s, NULL, here.node);
 	d = dso_store_get(s, &key);
 	CHECK_STR(name_at(d, TEXT_OFFSET), r->name, "%s", r->what);
 	CHECK_STR(dso_why_no_symbols(d), r->why, "%s: why no names", r->what);
@@ -155,8 +159,15 @@ static void check_files(void)
 		 .ino = 1,
 		 .ended = 1,
 		 .why = "another file than the recorded one: its inode differs"},
+		{.what = "the inode on another device, of an unknown machine",
+		 .is_other_device = true,
+		 .ended = 1,
+		 .name = "f",
+		 .unchecked = "no build id was recorded, its inode is on another device, and the "
+			      "recording does not name its machine"},
 		{.what = "the inode on another device",
 		 .is_other_device = true,
+		 .is_of_host = true,
 		 .ended = 1,
 		 .why = "another file than the recorded one: its inode differs"},
 		{.what = "changed since then",

@@ -297,6 +297,14 @@ static void test_vmlinux(void)
 	s = dso_store_new(&opts);
 	CHECK_STR(name_at(dso_store_get(s, &key), 0xffffffffa2000010), "_stext",
 		  "a relocated vmlinux");
+	CHECK(!dso_note(dso_store_get(s, &key)), "no build id was recorded: no doubt");
+	key.build_id = &(struct dso_build_id){
+		.size = 20, .bytes = {0xab, 0xce, 2}
+        };
+	CHECK_STR(name_at(dso_store_get(s, &key), 0xffffffffa2000010), "_stext",
+		  "one of another build, as it was asked for");
+	CHECK(dso_note(dso_store_get(s, &key)), "with a word: %s",
+	      dso_note(dso_store_get(s, &key)));
 	dso_store_free(s);
 	opts = (struct dso_store_opts){.no_host_kernel = true};
 	s = dso_store_new(&opts);

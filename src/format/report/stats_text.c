@@ -155,6 +155,12 @@ static const struct remedy {
 	const char *part, *help;
 } remedies[] = {
 	{"kptr_restrict",        "read it as root, or 'sysctl kernel.kptr_restrict=0', or -k vmlinux"},
+	{"vDSO",		 NULL								},
+	{"running kernel",       "give -k vmlinux or --kallsyms FILE"                                },
+	{"kernel release",       "give -k vmlinux or --kallsyms FILE"                                },
+	{"kernel build id",      "give -k vmlinux or --kallsyms FILE"                                },
+	{"another file than",    "give the folder that holds the recorded files with --symfs"        },
+	{"was changed after",    "find the one recorded, and give --symfs"                           },
 	{"stripped",             "install its debug symbols (-dbgsym, -debuginfo)"                   },
 	{"build id differs",     "the file changed since: find the one recorded, and give --symfs"   },
 	{"not found",            "give the folder that holds the recorded files with --symfs"        },
