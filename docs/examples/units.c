@@ -40,8 +40,8 @@ static enum clew_err print_counts(struct clew_trace *trace, struct clew_diag *di
 		count(batch, &counts[batch->unit]);
 	for (size_t i = 0; (unit = clew_trace_unit(trace, i)); i++)
 		printf("%s: %llu instructions, %llu branches taken, %llu gaps%s%s\n", unit->name,
-		       counts[i].insns, counts[i].taken, counts[i].gaps,
-		       unit->why_not ? ": " : "", unit->why_not ? unit->why_not : "");
+		       counts[i].insns, counts[i].taken, counts[i].gaps, unit->why_not ? ": " : "",
+		       unit->why_not ? unit->why_not : "");
 	free(counts);
 	return err == CLEW_END ? CLEW_OK : err;
 }

@@ -25,7 +25,7 @@ extern "C" {
  * one, a positive result of a callback are CLEW_INVALID; functions that return a pointer return
  * NULL for NULL. Callbacks must not throw: C++ programs catch in them.
  *
- * Fork: allowed between calls; both processes may go on with what they have, and each frees it.
+ * Fork: allowed between calls; both processes may continue with what they have, and each frees it.
  *
  * Growth: structs that the library hands out are handed out by pointer, one pointer each, and later
  * versions append to them. Structs that the caller fills begin with their size.
@@ -190,7 +190,7 @@ struct clew_summary {
 	const char *kernel_note; /* a doubt about the kernel's symbols; NULL: none */
 	const char *stacks_note; /* what is wrong with what the header keeps of user stacks ("is
 				    damaged"); NULL: nothing */
-	enum clew_err end;       /* what ended the pass. OK: all was read, or the pass goes on;
+	enum clew_err end;       /* what ended the pass. OK: all was read, or it continues;
 				    TRUNCATED: the file ends inside a record, */
 	uint64_t end_offset;     /* there; of other failures where they were met */
 	const struct clew_left_out *left_out;

@@ -15,8 +15,8 @@ extern "C" {
 
 /*
  * Follow a hardware trace back to what was executed: from a perf.data file, or from an OpenCSD
- * snapshot directory. This version decodes Arm's ETMv4 and ETE and Intel PT. Of Arm SPE, whose
- * records are samples of operations and no path of execution, there are units without items.
+ * snapshot directory. This version decodes Arm's ETMv4 and ETE and Intel PT. Records of Arm SPE
+ * are samples of operations and no path of execution: its units have no items.
  *
  * Each trace unit gives a stream of its own: ranges of executed instructions in order, and between
  * them events, of the processor and of the trace. Speculation is resolved, and a context or
@@ -376,7 +376,7 @@ CLEW_API const struct clew_left_out *clew_trace_left_out(struct clew_trace *t);
 
 /** What a pass came to, and what the input holds. */
 struct clew_trace_summary {
-	enum clew_err end;       /* of the pass. OK: it came to the end, or goes on. Before one:
+	enum clew_err end;       /* of the pass. OK: it came to the end, or continues. Before one:
 				    what it will end with at the best */
 	uint64_t end_offset;     /* TRUNCATED: the recording ends inside the record there */
 	uint64_t nr_aux_bytes;   /* of trace that the input holds, */

@@ -6,9 +6,9 @@
 #include "who/who.h"
 
 /*
- * Call chains with their user part in the branch stack: record --call-graph lbr, where the processor
- * keeps the calls that have not returned (PERF_SAMPLE_BRANCH_CALL_STACK). The kernel's chain has
- * its own part, and of the user's only the sampled address.
+ * Call chains with their user part in the branch stack: record --call-graph lbr, where the
+ * processor keeps the calls that have not returned (PERF_SAMPLE_BRANCH_CALL_STACK). The kernel's
+ * chain has its own part, and of the user's only the sampled address.
  */
 
 /** Has @p e one? */

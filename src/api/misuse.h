@@ -11,7 +11,7 @@ static inline enum clew_err api_misuse(struct clew_diag *diag, const char *what)
 	return clew_fail(diag, CLEW_INVALID, 0, what);
 }
 
-/** What a callback's result ends a pass with; CLEW_OK: it goes on. */
+/** What a callback's result ends a pass with; CLEW_OK: the pass continues. */
 static inline enum clew_err api_taken(enum clew_err result)
 {
 	return result > 0 ? CLEW_INVALID : result;

@@ -110,7 +110,7 @@ void trace_pass_begin(struct clew_trace *t, const struct clew_trace_run_opts *ru
  * more of it. @return CLEW_OK, or what ended it early: in t->end and *diag, too. */
 enum clew_err trace_pass_end(struct clew_trace *t, enum clew_err err, const struct clew_diag *why,
 			     struct clew_diag *diag);
-/** What a callback returned. @return what the decoding ends with; CLEW_OK: it goes on. */
+/** What a callback returned. @return what the decoding ends with; CLEW_OK: with nothing yet. */
 enum clew_err trace_pass_taken(struct clew_trace *t, enum clew_err result);
 /** The options, for a decoding; without batch and unit_end. */
 struct trace_decode_opts trace_pass_opts(struct clew_trace *t);

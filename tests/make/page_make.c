@@ -57,6 +57,9 @@ static void flush(struct perf_build *b)
 	b->data.buf.nr = b->plain.nr = b->log.nr = 0;
 }
 
+/* As a recorder's own records have it, which are of no time. */
+static const struct perf_sample_id no_time;
+
 static void describe(struct perf_build *b, const char *library, uint32_t kernel_functions)
 {
 	union perf_view v;
@@ -67,7 +70,7 @@ static void describe(struct perf_build *b, const char *library, uint32_t kernel_
 			.ksymbol = {.addr = kernel_at + 64ull * i, .len = 64, .name = name}
                 };
 		snprintf(name, sizeof(name), "k_%03u", i);
-		perf_build_view(b, PERF_RECORD_KSYMBOL, 0, &v, NULL);
+		perf_build_view(b, PERF_RECORD_KSYMBOL, 0, &v, &no_time);
 	}
 	for (uint32_t t = 0; t < NR_THREADS; t++) {
 		uint32_t pid = 1000 + t / 8 * 8;
@@ -76,7 +79,7 @@ static void describe(struct perf_build *b, const char *library, uint32_t kernel_
 		v = (union perf_view){
 			.comm = {.pid = pid, .tid = 1000 + t, .comm = name}
                 };
-		perf_build_view(b, PERF_RECORD_COMM, 0, &v, NULL);
+		perf_build_view(b, PERF_RECORD_COMM, 0, &v, &no_time);
 		v = (union perf_view){
 			.mmap = {.pid = pid,
 				 .tid = pid,
@@ -86,7 +89,7 @@ static void describe(struct perf_build *b, const char *library, uint32_t kernel_
                 };
 		v.mmap.filename = library;
 		if (t % 8 == 0)
-			perf_build_view(b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &v, NULL);
+			perf_build_view(b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &v, &no_time);
 	}
 }
 

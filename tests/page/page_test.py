@@ -107,7 +107,7 @@ def hostile(work):
 
 def many():
     nr, recording = 100_000, os.path.join(WORK, "many.data")
-    page_data.many(PAGE_MAKE, WORK, recording, nr, 3000)
+    page_data.many(PAGE_MAKE, WORK, recording, nr, 8000)
     path, run = page(recording, "many")
     head, columns = unpack.unpack(path)
     unpack.check(head, columns)
@@ -216,7 +216,7 @@ def merged():
     want, want_nr, want_weight = rows(recording)
     whole, columns = unpack.unpack(page(recording, "whole")[0])
     threads = {t[1]: i for i, t in enumerate(whole["threads"])}
-    for bound in (70_000, 20_000):
+    for bound in (70_000, 40_000):
         path, run = page(recording, "merged", "--max-samples", str(bound))
         head, c = unpack.unpack(path)
         unpack.check(head, c)
@@ -278,7 +278,7 @@ def half_timeless():
 
 def rare():
     recording, nr = os.path.join(WORK, "rare.data"), 250_000
-    page_data.many(PAGE_MAKE, WORK, recording, nr, 3000)
+    page_data.many(PAGE_MAKE, WORK, recording, nr, 8000)
     whole = unpack.unpack(page(recording, "whole")[0])
     head, c = unpack.unpack(page(recording, "rare", "--max-samples", "40000")[0])
     unpack.check(head, c)

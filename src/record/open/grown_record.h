@@ -5,8 +5,8 @@
 #include "record/open/counters.h"
 
 /*
- * Records that Linux made too large (perfdata/perf_grown.h). perf gives up the whole file for one, so
- * they are mended before they are written.
+ * Records that Linux made too large (perfdata/perf_grown.h). perf gives up the whole file for one,
+ * so they are mended before they are written.
  */
 
 /** Bytes of the sample_id after such records of @p c's events. */

@@ -260,8 +260,8 @@ static enum clew_err init(struct perf_trace *p, const struct opening *o, struct 
 				 "neither CoreSight trace nor SPE records in it");
 	if (close_chunks(p) ||
 	    !aux_chunks_sum(&p->chunks, &p->trace.nr_bytes, &p->trace.nr_missing_bytes) ||
-	    !perf_trace_make_units(p) || close_patches(p, o->symbols) ||
-	    trace_ran_close(p) || aux_wanted_make(&p->wanted, p))
+	    !perf_trace_make_units(p) || close_patches(p, o->symbols) || trace_ran_close(p) ||
+	    aux_wanted_make(&p->wanted, p))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }

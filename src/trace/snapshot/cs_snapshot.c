@@ -231,8 +231,8 @@ static enum clew_err finish(struct cs_snapshot *s, enum clew_err err,
 		free_snapshot(&s->trace);
 		return err;
 	}
-	s->trace = (struct trace_input){
-		.units = s->units.data, .nr_units = s->units.nr, .ops = &ops};
+	s->trace =
+		(struct trace_input){.units = s->units.data, .nr_units = s->units.nr, .ops = &ops};
 	vec_for_each (&s->buffers, b)
 		s->trace.nr_bytes += s->files.data[b->file].map.size;
 	*ret = &s->trace;

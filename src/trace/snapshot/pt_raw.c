@@ -75,7 +75,8 @@ enum clew_err pt_raw_open(struct trace_input **ret, const char *file, struct cle
 				      .is_decodable = true,
 				      .decoder = &pt_decoder,
 				      .config = &p->config};
-	p->trace = (struct trace_input){.units = &p->unit, .nr_units = 1, .ops = &ops, .nr_bytes = p->map.size};
+	p->trace = (struct trace_input){
+		.units = &p->unit, .nr_units = 1, .ops = &ops, .nr_bytes = p->map.size};
 	*ret = &p->trace;
 	return CLEW_OK;
 }
