@@ -53,7 +53,9 @@ enum clew_level {
 struct clew_frame {
 	uint64_t ip;      /* as recorded */
 	uint64_t address; /* in the binary's terms: the offset in an ELF file, the address itself in
-			     the kernel, in generated code and without a binary */
+			     the kernel, in generated code and without a binary. Of generated code
+			     that was moved or that other code took the place of, a number that is
+			     the function's alone, comparable with clew_symbol_start() */
 	const struct clew_binary *binary; /* NULL: no mapping covers ip */
 	const struct clew_symbol *symbol; /* NULL: unknown */
 	enum clew_level level;

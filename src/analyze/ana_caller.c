@@ -81,20 +81,11 @@ bool ana_is_exception_entry(const struct dso_sym *sym)
 	return is_one_of(entries, sizeof(entries) / sizeof(*entries), sym->name);
 }
 
-struct ana_site ana_site_of(struct ana_place *place, const struct who_map *map, uint64_t ip)
-{
-	struct ana_site s = {.place = place, .map = map, .rel = ip};
-
-	if (place && !place->is_absolute && map)
-		s.rel = ip - map->start + map->pgoff;
-	return s;
-}
-
 const struct dso_sym *ana_site_symbol(struct ana_site *s)
 {
-	if (!s->has_sym && s->place)
+	if (!s->has_sym && s->place && !s->at.has_no_name)
 		s->sym = s->place->only_sym ? s->place->only_sym
-					    : dso_find_sym(s->place->dso, s->rel);
+					    : dso_find_sym(s->at.dso, s->at.rel);
 	s->has_sym = true;
 	return s->sym;
 }
@@ -105,7 +96,7 @@ static enum unw_call_site code_at(const struct ana_site *s, uint64_t rel)
 	size_t size;
 
 	if (s->place && !s->place->is_absolute)
-		file = dso_code_bytes(s->place->dso, &size);
+		file = dso_code_bytes(s->at.dso, &size);
 	return file ? unw_call_site_of(file, size, rel) : UNW_SITE_UNKNOWN;
 }
 
@@ -113,10 +104,10 @@ static bool is_one_function(struct ana_site *before, const struct ana_site *at)
 {
 	const struct dso_sym *sym;
 
-	if (!at->place || at->place->dso != before->place->dso || at->rel != before->rel + 1)
+	if (!at->place || at->at.dso != before->at.dso || at->at.rel != before->at.rel + 1)
 		return false;
 	sym = ana_site_symbol(before);
-	return sym && at->rel < sym->end;
+	return sym && at->at.rel < sym->end;
 }
 
 /* A trampoline, by its code, its name, or its mapping. */
@@ -124,12 +115,12 @@ static bool is_entered(struct ana_site *at)
 {
 	const struct dso_sym *sym;
 
-	if (code_at(at, at->rel) == UNW_SITE_SIGRETURN)
+	if (code_at(at, at->at.rel) == UNW_SITE_SIGRETURN)
 		return true;
-	if (at->map && at->rel == at->map->pgoff && !strcmp(at->map->path, unw_probes_name))
+	if (at->map && at->at.rel == at->map->pgoff && !strcmp(at->map->path, unw_probes_name))
 		return true;
 	sym = ana_site_symbol(at);
-	return sym && sym->start == at->rel &&
+	return sym && sym->start == at->at.rel &&
 	       is_one_of(entered, sizeof(entered) / sizeof(*entered), sym->name);
 }
 
@@ -145,7 +136,7 @@ bool ana_is_after(struct ana_site *before, struct ana_site *at, enum ana_arrival
 		return is_caller;
 	if (is_entered(at))
 		return false;
-	code = code_at(before, before->rel + 1);
+	code = code_at(before, before->at.rel + 1);
 	if (!is_caller)
 		return code == UNW_SITE_AFTER_SYSCALL;
 	return code != UNW_SITE_NO_CALL && code != UNW_SITE_AFTER_SYSCALL;

@@ -25,12 +25,11 @@ enum ana_arrival {
 struct ana_site {
 	struct ana_place *place;   /* NULL: no known mapping */
 	const struct who_map *map; /* NULL: none; with a place it is the kernel's */
-	uint64_t rel;
+	struct ana_spot at;        /* with a place */
 	const struct dso_sym *sym; /* NULL: none, or */
 	bool has_sym;              /* not asked for yet */
+	bool is_failed;            /* memory is short */
 };
-
-struct ana_site ana_site_of(struct ana_place *place, const struct who_map *map, uint64_t ip);
 
 /** Found once. */
 const struct dso_sym *ana_site_symbol(struct ana_site *s);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_places.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "analyze/analyze.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/path_name.h"
+#include "perfdata/perf_clock.h"
 #include "perfdata/perf_feature_lists.h"
 #include "who/who_guests.h"
 
@@ -23,15 +25,40 @@ static bool starts(const char *s, const char *with)
 	return !strncmp(s, with, strlen(with));
 }
 
+static bool starts_with_any(const char *path, const char *const *names, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (starts(path, names[i]))
+			return true;
+	}
+	return false;
+}
+
 static bool is_anonymous(const struct who_map *m)
 {
-	return m->flags & MAP_HUGETLB_FLAG || !strcmp(m->path, "//anon") ||
-	       starts(m->path, "/dev/zero") || starts(m->path, "/anon_hugepage");
+	static const char *const names[] = {"//anon", "/dev/zero", "/anon_hugepage"};
+
+	return m->flags & MAP_HUGETLB_FLAG ||
+	       starts_with_any(m->path, names, sizeof(names) / sizeof(*names));
 }
 
 static bool has_no_code(const char *path)
 {
 	return starts(path, "[stack") || starts(path, "/SYSV") || !strcmp(path, "[heap]");
+}
+
+/* Memory that only its own name distinguishes from anonymous one: of memfd_create(2), of SysV, of
+ * deleted files. A compiler may write there, too, and what a file has of it is seen if it did not.
+ */
+static bool may_be_made(const struct who_map *m)
+{
+	static const char *const names[] = {"[heap]",    "/SYSV",  "/memfd:",     "/dev/hugepages/",
+					    "/dev/shm/", "[anon:", "[anon_shmem:"};
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(m->path), suffix = sizeof(deleted) - 1;
+
+	return !*m->path || starts_with_any(m->path, names, sizeof(names) / sizeof(*names)) ||
+	       (len > suffix && !strcmp(m->path + len - suffix, deleted));
 }
 
 static const struct dso_build_id *build_id_of_path(struct ana_places *p, const char *path)
@@ -114,11 +141,25 @@ static struct ana_place *place_in_guest_kernel(struct ana_places *p, const struc
 	return strstr(name, ".ko") ? place_of_guest_module(p, m, name) : NULL;
 }
 
+/* As long as nothing else is known: what the last program of the process made. */
+static struct ana_place *place_of_jit(struct ana_places *p, const struct who_map *m)
+{
+	uint32_t program = ana_program_at(&p->programs, m->pid, clew_perf_ns_none());
+	struct ana_place *place = arena_zalloc(&p->memory, sizeof(*place));
+
+	if (program == ANA_NO_PROGRAM) /* there was no room for it */
+		return place_new(p, &(struct dso_key){.kind = DSO_NO_CODE, .path = m->path}, true);
+	if (!place)
+		return NULL;
+	place->dso = ana_program_dso(&p->programs, program);
+	place->is_absolute = place->is_jit = true;
+	return place->dso ? place : NULL;
+}
+
 static struct ana_place *place_of_user_map(struct ana_places *p, const struct who_map *m)
 {
 	struct dso_build_id id = {.size = m->build_id_bytes};
 	const uint64_t *mnt_ns = map_u64_get(&p->mnt_ns, m->pid);
-	char jit_path[32];
 	struct dso_key key = {
 		.kind = DSO_USER,
 		.path = m->path,
@@ -132,24 +173,26 @@ static struct ana_place *place_of_user_map(struct ana_places *p, const struct wh
 		.ino_generation = m->ino_generation,
 	};
 
-	struct ana_place *in_guest_kernel = place_in_guest_kernel(p, m);
+	struct ana_place *place = place_in_guest_kernel(p, m);
+	bool is_code = m->prot & PROT_EXEC_FLAG;
 
-	if (in_guest_kernel)
-		return in_guest_kernel;
+	if (place)
+		return place;
 	memcpy(id.bytes, m->build_id, sizeof(id.bytes));
 	if (!id.size)
 		key.build_id = build_id_of_path(p, m->path);
 	if (!strcmp(m->path, "[vdso]") || !strcmp(m->path, "[vdso32]") ||
 	    !strcmp(m->path, "[vdsox32]")) {
 		key.kind = DSO_VDSO;
-	} else if (is_anonymous(m)) {
-		snprintf(jit_path, sizeof(jit_path), "/tmp/perf-%u.map", m->pid);
-		key.kind = m->prot & PROT_EXEC_FLAG ? DSO_JIT : DSO_NO_CODE;
-		key.path = key.kind == DSO_JIT ? jit_path : m->path;
-	} else if (has_no_code(m->path)) {
+	} else if (is_anonymous(m) && is_code) {
+		return place_of_jit(p, m);
+	} else if (is_anonymous(m) || has_no_code(m->path)) {
 		key.kind = DSO_NO_CODE;
 	}
-	return place_new(p, &key, key.kind == DSO_JIT || key.kind == DSO_NO_CODE);
+	place = place_new(p, &key, key.kind == DSO_NO_CODE);
+	if (place)
+		place->is_jit = is_code && !key.guest && may_be_made(m);
+	return place;
 }
 
 /* KSYMBOL: a program of the kernel's own JIT; its one symbol is its name. */
@@ -210,6 +253,24 @@ struct ana_place *ana_place_of(struct ana_places *p, struct who_map *m)
 	if (!m->owner_data)
 		m->owner_data = m->is_kernel ? place_of_kernel_map(p, m) : place_of_user_map(p, m);
 	return m->owner_data;
+}
+
+enum clew_err ana_places_find(struct ana_places *p, const struct ana_place *place,
+			      const struct who_map *map, uint32_t pid, struct jit_when when,
+			      uint64_t ip, struct ana_spot *ret)
+{
+	struct ana_jit_place jit;
+
+	*ret = (struct ana_spot){place->dso, ip, false};
+	if (!place->is_absolute && map)
+		ret->rel = ip - map->start + map->pgoff;
+	if (!place->is_jit)
+		return CLEW_OK;
+	if (!ana_programs_find(&p->programs, pid, map->pid, when, ip, &jit))
+		return CLEW_NO_MEMORY;
+	if (jit.is_known || dso_kind(place->dso) == DSO_JIT)
+		*ret = (struct ana_spot){jit.dso, jit.rel, !jit.is_known};
+	return CLEW_OK;
 }
 
 bool ana_places_add_lines(const struct ana_places *p, struct dso *dso, uint64_t rel,
@@ -315,23 +376,81 @@ enum clew_err ana_places_take_kernel(struct ana_places *p, const struct perf_rec
 	return CLEW_OK;
 }
 
-enum clew_err ana_places_take_map(struct ana_places *p, const struct perf_record *r)
+/* "jit-PID.dump" */
+static bool is_jitdump(const char *path)
+{
+	const char *name = path_name(path);
+	size_t digits = starts(name, "jit-") ? strspn(name + 4, "0123456789") : 0;
+
+	return digits && !strcmp(name + 4 + digits, ".dump");
+}
+
+static enum clew_err take_map(struct ana_places *p, const struct perf_record *r,
+			      struct clew_perf_ns time, uint32_t *ret_pid)
 {
 	struct dso_key key = {.kind = DSO_USER};
+	struct dso_build_id id;
 	struct perf_mmap m;
 	const uint64_t *mnt_ns;
-	const char *slash;
+	struct dso *file;
 
-	if (ana_places_take_kernel(p, r) != CLEW_OK)
-		return CLEW_NO_MEMORY;
-	if (perf_mmap_parse(r, &m) != CLEW_OK || !(slash = strrchr(m.filename, '/')) ||
-	    !starts(slash, "/jit-"))
+	if (perf_mmap_parse(r, &m) != CLEW_OK || !is_jitdump(m.filename))
 		return CLEW_OK;
 	mnt_ns = map_u64_get(&p->mnt_ns, m.pid);
+	id.size = m.build_id_bytes;
+	memcpy(id.bytes, m.build_id, sizeof(id.bytes));
 	key.path = m.filename;
+	key.build_id = &id;
 	key.pid = m.pid;
 	key.mnt_ns_ino = mnt_ns ? *mnt_ns : 0;
-	return dso_store_get(p->dsos, &key) ? CLEW_OK : CLEW_NO_MEMORY;
+	key.maj = m.maj;
+	key.min = m.min;
+	key.ino = m.ino;
+	key.ino_generation = m.ino_generation;
+	file = dso_store_get(p->dsos, &key);
+	*ret_pid = m.pid;
+	return file && ana_program_maps(&p->programs, m.pid, time, file) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+enum clew_err ana_places_take_program(struct ana_places *p, const struct perf_record *r,
+				      struct clew_perf_ns time, uint32_t *ret_pid)
+{
+	*ret_pid = 0;
+	if (r->type == PERF_RECORD_MMAP || r->type == PERF_RECORD_MMAP2)
+		return ana_places_take_kernel(p, r) ? CLEW_NO_MEMORY
+						    : take_map(p, r, time, ret_pid);
+	return ana_programs_take(&p->programs, r, time, ret_pid);
+}
+
+static bool of_ticks(const void *ctx, uint64_t ticks, struct clew_perf_ns *ret)
+{
+	const struct ana_places *p = ctx;
+
+	return perf_ns_of_ticks(&p->time_conv, (struct clew_ticks){ticks}, ret);
+}
+
+void ana_places_set_clock(struct ana_places *p, const struct perf_evlist *events)
+{
+	struct dso_clock clock = {.ctx = p};
+	bool is_perfs = true;
+
+	vec_for_each (&events->evsels, e) {
+		bool is_chosen = perf_attr_has(&(*e)->attr, PERF_ATTR_USE_CLOCKID);
+
+		is_perfs &= !is_chosen;
+		clock.is_monotonic |= is_chosen && (*e)->attr.clockid == CLOCK_MONOTONIC;
+	}
+	if (is_perfs && perf_time_conv_is_usable(&p->time_conv))
+		clock.of_tsc = of_ticks;
+	dso_store_set_clock(p->dsos, &clock);
+}
+
+void ana_places_take_time_conv(struct ana_places *p, const struct perf_record *r)
+{
+	struct perf_time_conv conv;
+
+	if (!perf_time_conv_parse(r, &conv))
+		p->time_conv = conv;
 }
 
 enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts *opts,
@@ -341,11 +460,15 @@ enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts 
 	if (!dsos)
 		dsos = p->own = dso_store_new(opts);
 	p->dsos = dsos;
+	p->programs.dsos = dsos;
+	p->programs.mnt_ns = &p->mnt_ns;
+	p->programs.account = &p->account;
 	return p->dsos ? take_build_ids(p, file) : CLEW_NO_MEMORY;
 }
 
 void ana_places_done(struct ana_places *p)
 {
+	ana_programs_done(&p->programs);
 	intern_done(&p->build_id_paths);
 	vec_done(&p->build_ids);
 	map_u64_done(&p->mnt_ns);

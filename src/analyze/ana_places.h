@@ -2,6 +2,7 @@
 #ifndef ANALYZE_ANA_PLACES_H
 #define ANALYZE_ANA_PLACES_H
 
+#include "analyze/ana_programs.h"
 #include "base/arena.h"
 #include "base/budget.h"
 #include "base/intern.h"
@@ -21,6 +22,15 @@ struct ana_place {
 	struct dso *dso;
 	const struct dso_sym *only_sym; /* KSYMBOL: the one symbol there is */
 	bool is_absolute;               /* rel = ip */
+	bool is_jit; /* code made at run time: ana_places_find() says where it is, by process and
+			time */
+};
+
+/* An address in it. */
+struct ana_spot {
+	struct dso *dso;
+	uint64_t rel;
+	bool has_no_name; /* of code made at run time, at that time */
 };
 
 struct ana_places {
@@ -40,8 +50,10 @@ struct ana_places {
 		char *ref_name; /* in memory; NULL: none */
 		uint64_t ref_addr, start;
 		struct dso_build_id id;
-	} kernel;         /* by its mapping */
-	bool wants_lines; /* source lines and inlined functions for each location */
+	} kernel; /* by its mapping */
+	struct ana_programs programs;
+	struct perf_time_conv time_conv; /* of the recording, for files with a counter's times */
+	bool wants_lines;                /* source lines and inlined functions for each location */
 };
 
 /** @p file: the build ids of its header are taken; borrowed, for as long as @p p. @p opts:
@@ -57,10 +69,19 @@ enum clew_err ana_places_take_build_id(struct ana_places *p, const struct perf_b
 /** NAMESPACES. */
 enum clew_err ana_places_take_namespaces(struct ana_places *p, const struct perf_record *r);
 
-/** MMAP, MMAP2: a JIT compiler maps its jitdump file for no other reason than that the recording
- * names it. Nothing is sampled there, so the file has to be known before code of it is. And the
- * kernel says where it is, which its modules need. */
-enum clew_err ana_places_take_map(struct ana_places *p, const struct perf_record *r);
+/**
+ * COMM, FORK, EXIT, MMAP and MMAP2 of the host, for code made at run time: which program made it,
+ * and where. A JIT compiler maps its jitdump file for no other reason than that the recording names
+ * it. Nothing is sampled there, so the file has to be known before code of it is. *ret_pid: the
+ * process whose code changes by it; 0: none. And the kernel says where it is, which its modules
+ * need.
+ */
+enum clew_err ana_places_take_program(struct ana_places *p, const struct perf_record *r,
+				      struct clew_perf_ns time, uint32_t *ret_pid);
+/** TIME_CONV. */
+void ana_places_take_time_conv(struct ana_places *p, const struct perf_record *r);
+/** Events are known, or more is known of the clock. */
+void ana_places_set_clock(struct ana_places *p, const struct perf_evlist *events);
 
 /** The part of it that is about the kernel. */
 enum clew_err ana_places_take_kernel(struct ana_places *p, const struct perf_record *r);
@@ -68,6 +89,11 @@ enum clew_err ana_places_take_kernel(struct ana_places *p, const struct perf_rec
 /** Lives as long as @p p. NULL: no memory. */
 struct ana_place *ana_place_of(struct ana_places *p, struct who_map *map);
 struct ana_place *ana_kernel_place(struct ana_places *p);
+
+/** Where @p ip is in @p place of @p map, as process @p pid ran it then. CLEW_OK, CLEW_NO_MEMORY. */
+enum clew_err ana_places_find(struct ana_places *p, const struct ana_place *place,
+			      const struct who_map *map, uint32_t pid, struct jit_when when,
+			      uint64_t ip, struct ana_spot *ret);
 
 struct ana_loc; /* analyze.h */
 

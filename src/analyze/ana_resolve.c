@@ -57,25 +57,49 @@ static struct ana_place *find_place(struct analyze *a, struct who_space *space, 
 								 : NULL;
 }
 
-static struct ana_site site_at(struct analyze *a, struct who_space *space, bool is_kernel,
-			       uint64_t ip)
-{
-	struct who_map *map;
-	struct ana_place *place = find_place(a, space, is_kernel, ip, &map);
+/* Who asks: the space of @p thread, which may be NULL. */
+struct asker {
+	const struct who_thread *thread;
+	struct who_space *space;
+	bool is_kernel;
+};
 
-	return ana_site_of(place, map, ip);
+static enum clew_err find_spot(struct analyze *a, const struct ana_site *s, const struct asker *q,
+			       uint64_t ip, struct ana_spot *ret)
+{
+	uint32_t pid = s->map ? s->map->pid : 0;
+
+	/* Its code is looked for in no file. */
+	if (s->place->is_jit && a->opts.no_symbols) {
+		*ret = (struct ana_spot){s->place->dso, ip, true};
+		return CLEW_OK;
+	}
+	return ana_places_find(&a->places, s->place, s->map, q->thread ? q->thread->pid : pid,
+			       (struct jit_when){a->now, false}, ip, ret);
+}
+
+static struct ana_site site_at(struct analyze *a, const struct asker *q, uint64_t ip)
+{
+	struct ana_site s = {0};
+	struct who_map *map;
+
+	s.place = find_place(a, q->space, q->is_kernel, ip, &map);
+	s.map = map;
+	if (s.place && find_spot(a, &s, q, ip, &s.at) != CLEW_OK)
+		s = (struct ana_site){.is_failed = true};
+	return s;
 }
 
 /* Where @p ip is looked up: at @p *ret_back bytes before it. */
-static struct ana_site find_site(struct analyze *a, struct who_space *space, bool is_kernel,
-				 uint64_t ip, enum ana_arrival arrival, uint64_t *ret_back)
+static struct ana_site find_site(struct analyze *a, const struct asker *q, uint64_t ip,
+				 enum ana_arrival arrival, uint64_t *ret_back)
 {
-	struct ana_site at = site_at(a, space, is_kernel, ip), before;
+	struct ana_site at = site_at(a, q, ip), before;
 
 	*ret_back = 0;
 	if (arrival == ANA_AT || !ip)
 		return at;
-	before = site_at(a, space, is_kernel, ip - 1);
+	before = site_at(a, q, ip - 1);
 	*ret_back = ana_is_after(&before, &at, arrival, a->opts.no_symbols);
 	return *ret_back ? before : at;
 }
@@ -94,8 +118,8 @@ static struct ana_loc *make_loc(struct analyze *a, struct ana_site *site, enum a
 	loc->id = a->cache.next_loc_id++;
 	if (!site->place)
 		return loc;
-	loc->rel = site->rel + back;
-	loc->dso = site->place->dso;
+	loc->rel = site->at.rel + back;
+	loc->dso = site->at.dso;
 	loc->sym = site->place->only_sym;
 	if (!a->opts.no_symbols)
 		loc->sym = ana_site_symbol(site);
@@ -104,7 +128,9 @@ static struct ana_loc *make_loc(struct analyze *a, struct ana_site *site, enum a
 		loc->dso = NULL;
 	loc->is_entry = (level == ANA_KERNEL || level == ANA_GUEST_KERNEL) &&
 			ana_is_exception_entry(loc->sym);
-	return ana_places_add_lines(&a->places, site->place->dso, site->rel, &a->cache.memory, loc)
+	if (site->at.has_no_name)
+		return loc;
+	return ana_places_add_lines(&a->places, site->at.dso, site->at.rel, &a->cache.memory, loc)
 		     ? loc
 		     : NULL;
 }
@@ -145,20 +171,20 @@ static bool is_at_edge(const struct who_map *map, uint64_t ip)
 }
 
 /* After the maps changed: is the address still the same place? */
-static bool is_same(struct analyze *a, struct who_space *space, const struct ana_loc_slot *slot)
+static bool is_same(struct analyze *a, const struct asker *q, const struct ana_loc_slot *slot)
 {
 	const struct ana_loc *loc = slot->loc;
-	bool is_kernel = loc->level == ANA_KERNEL;
-	struct ana_site s = site_at(a, space, is_kernel, loc->ip - loc->is_return);
+	struct ana_site s = site_at(a, q, loc->ip - loc->is_return);
 	uint64_t back = loc->is_return;
 
 	if (slot->arrival != ANA_AT && (!s.place || is_at_edge(s.map, loc->ip)))
-		s = find_site(a, space, is_kernel, loc->ip, slot->arrival, &back);
+		s = find_site(a, q, loc->ip, slot->arrival, &back);
 	if (back != loc->is_return)
 		return false;
 	if (!s.place)
 		return !loc->dso;
-	return loc->dso == s.place->dso && loc->rel == s.rel + back &&
+	return loc->dso == s.at.dso && loc->rel == s.at.rel + back &&
+	       (!s.place->is_jit || s.at.has_no_name == !loc->sym) &&
 	       (!s.place->only_sym || loc->sym == s.place->only_sym);
 }
 
@@ -166,6 +192,7 @@ static struct ana_loc *resolve(struct analyze *a, struct who_thread *t, enum ana
 			       uint64_t ip, enum ana_arrival arrival)
 {
 	struct who_space *space = space_of(a, t, level);
+	const struct asker q = {t, space, level == ANA_KERNEL};
 	uint32_t space_id = space ? space->id : SPACE_OF_LEVEL(level);
 	uint32_t generation = space ? space->generation : 0;
 	struct ana_cache *c = &a->cache;
@@ -176,10 +203,10 @@ static struct ana_loc *resolve(struct analyze *a, struct who_thread *t, enum ana
 	slot = loc_slot(c, space_id, ip, (uint8_t)arrival);
 	if (slot->loc && slot->generation == generation)
 		return slot->loc;
-	if (!slot->loc || !is_same(a, space, slot)) {
+	if (!slot->loc || !is_same(a, &q, slot)) {
 		uint64_t back;
-		struct ana_site site = find_site(a, space, level == ANA_KERNEL, ip, arrival, &back);
-		struct ana_loc *loc = make_loc(a, &site, level, ip, back);
+		struct ana_site site = find_site(a, &q, ip, arrival, &back);
+		struct ana_loc *loc = site.is_failed ? NULL : make_loc(a, &site, level, ip, back);
 
 		if (!loc)
 			return NULL;
@@ -214,6 +241,23 @@ const struct ana_loc *ana_resolve_source(struct analyze *a, struct who_thread *t
 	if (loc && a->opts.source_of && loc->source == ANA_SOURCE_NOT_ASKED)
 		loc->source = (uint8_t)source_of(a, loc);
 	return loc;
+}
+
+/* Code that is made at run time changes without a record of its maps. */
+void ana_resolve_code_at(struct analyze *a, struct who_thread *t, struct clew_perf_ns time)
+{
+	struct who_space *s = t->space;
+
+	a->now = time;
+	if (!clew_perf_ns_is_known(time) ||
+	    time.ns - s->code_from.ns < s->code_to.ns - s->code_from.ns)
+		return;
+	/* Another program may have the very maps of the one before it. */
+	s->generation++;
+	s->code_to.ns = UINT64_MAX;
+	s->code_from.ns = 0;
+	if (!a->opts.no_symbols)
+		ana_programs_span(&a->places.programs, t->pid, time, &s->code_from, &s->code_to);
 }
 
 /* A mark in a chain: the level of what follows. @return false: not a mark we know; the rest means

@@ -29,6 +29,9 @@ struct ana_cache {
 	uint64_t epoch;
 };
 
+/** What is resolved next is of @p t, at that time (none: unknown). */
+void ana_resolve_code_at(struct analyze *a, struct who_thread *t, struct clew_perf_ns time);
+
 const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
 				  uint64_t ip);
 /** The same of an address that a branch comes from, with ana_loc.source. */

@@ -11,13 +11,26 @@ bool ana_charge(struct analyze *a, uint64_t bytes, const char *what)
 	return budget_account_take(&a->account, bytes + BUDGET_TABLE_BYTES, what);
 }
 
-static enum clew_err play(struct analyze *a, const struct perf_record *r)
+/* Other code is at the same addresses of the process from now on, or will be. */
+static void forget_code(struct analyze *a, uint32_t pid)
+{
+	struct who_thread *t = who_thread_find(a->who, pid);
+
+	if (t)
+		t->space->code_from = t->space->code_to = (struct clew_perf_ns){0};
+}
+
+static enum clew_err play(struct analyze *a, const struct perf_record *r, struct clew_perf_ns time)
 {
 	const struct who_stamp stamp = {.machine = ana_machine_of_record(a, r)};
-	bool is_map = r->type == PERF_RECORD_MMAP || r->type == PERF_RECORD_MMAP2;
+	uint32_t pid = 0;
 
-	if (is_map && !stamp.machine && ana_places_take_map(&a->places, r) != CLEW_OK)
+	if (!stamp.machine && ana_places_take_program(&a->places, r, time, &pid) != CLEW_OK)
 		return CLEW_NO_MEMORY;
+	if (pid) {
+		ana_places_set_clock(&a->places, perf_file_evlist(a->file));
+		forget_code(a, pid);
+	}
 	return who_play(&who_player_of_now, a->who, who_guests(a->who), r, &stamp);
 }
 
@@ -92,6 +105,10 @@ enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r,
 		return take_cgroup(a, r);
 	case PERF_RECORD_HEADER_BUILD_ID:
 		return take_build_id(a, r);
+	case PERF_RECORD_TIME_CONV:
+		ana_places_take_time_conv(&a->places, r);
+		ana_places_set_clock(&a->places, perf_file_evlist(a->file));
+		return CLEW_OK;
 	case PERF_RECORD_AUX:
 		return take_aux(a, r);
 	case PERF_RECORD_AUXTRACE:
@@ -102,6 +119,6 @@ enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r,
 			return CLEW_NO_MEMORY;
 		return who_guests_take_ids(who_guests(a->who), r);
 	default:
-		return who_plays(&who_player_of_now, r->type) ? play(a, r) : CLEW_OK;
+		return who_plays(&who_player_of_now, r->type) ? play(a, r, time) : CLEW_OK;
 	}
 }

@@ -263,6 +263,18 @@ static const char *note_of_kernel(struct analyze *a)
 	return NULL;
 }
 
+/* The first doubt about code made at run time. */
+static const char *note_of_code(struct analyze *a)
+{
+	struct dso *d;
+
+	for (size_t i = 0; (d = dso_store_at(a->places.dsos, i)); i++) {
+		if (dso_kind(d) == DSO_JIT && dso_note(d))
+			return dso_note(d);
+	}
+	return NULL;
+}
+
 /* Of the recording before its stacks were put into their samples. */
 static void take_totals(struct stitch_counts *ret, const struct perf_stack_totals *t)
 {
@@ -331,6 +343,7 @@ static enum clew_err summarize(struct analyze *a)
 	a->summary.kernel_note = note_of_kernel(a);
 	if (list_unchecked(a) != CLEW_OK)
 		return CLEW_NO_MEMORY;
+	a->summary.code_note = note_of_code(a);
 	note_unknown_stacks(a);
 	if (a->summary.nr_aux_bytes) /* snapshots keep less than was recorded: no loss */
 		a->summary.nr_aux_missing = 0;
@@ -424,6 +437,7 @@ enum clew_err analyze_settle(struct analyze *a)
 	ana_queue_set_epoch(a->queue, a->cache.epoch);
 	ana_stacks_free(a->stacks);
 	a->stacks = NULL;
+	who_forget_code(a->who);
 	return err;
 }
 

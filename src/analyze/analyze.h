@@ -54,6 +54,12 @@ struct ana_loc {
 	uint8_t source; /* enum ana_source; of branches' sources, with ana_opts.source_of */
 };
 
+/** The address in the binary, as it is shown: of code made at run time the recorded one. */
+static inline uint64_t ana_loc_address(const struct ana_loc *l)
+{
+	return l->dso && dso_kind(l->dso) == DSO_JIT ? l->ip : l->rel;
+}
+
 /** A call chain without its marks, the sampled (innermost) address first. Equal chains of an epoch
  * are one object. */
 struct ana_chain {
@@ -435,6 +441,7 @@ struct ana_summary {
 	 * Lives as long as the analysis */
 	struct dso *const *unchecked;
 	size_t nr_unchecked;
+	const char *code_note;      /* as kernel_note, about code made at run time: the first one */
 	const char *stacks_note;    /* what is wrong with what the header keeps of user stacks
 				       (perf_stack_info.h); NULL: nothing */
 	uint64_t nr_stacks_unknown; /* samples that it should have known, then */

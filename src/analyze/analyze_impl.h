@@ -34,6 +34,7 @@ struct analyze {
 	struct arena memory; /* texts: as long as the analysis */
 	struct ana_filter_set filter;
 	struct ana_cache cache;
+	struct clew_perf_ns now; /* of what is resolved; none: unknown */
 	struct budget_account account;
 	struct map_u64 cgroups;  /* id -> path */
 	struct map_u64 counters; /* event id -> last value read, for samples of whole groups */

@@ -4,6 +4,7 @@
 #include "annotate/ann_impl.h"
 #include "base/search.h"
 #include "image/dso_listing.h"
+#include "image/jit_code.h"
 #include "isa/any/insn_decode.h"
 
 enum { MAX_BYTES = 4 << 20, MAX_MAPPINGS = 4096 };
@@ -64,6 +65,8 @@ static void name_callee(const struct code *c, struct ann_insn *n, uint64_t targe
 
 	if (rel >= c->start && rel < c->end)
 		return;
+	if (dso_kind(c->d) == DSO_JIT) /* what is at that address in the end */
+		dso_jit_find(c->d, (struct jit_when){clew_perf_ns_none(), false}, target, &rel);
 	sym = dso_find_sym(c->d, rel);
 	if (!sym)
 		return;
@@ -160,7 +163,7 @@ bool ann_code_add(struct annotation *a, struct dso *d, const struct ann_counts *
 
 	a->why = dso_find_listing(d, c.start, &region, &c.machine);
 	a->is_linked = dso_link_address(d, c.start, &linked);
-	c.delta = *ret_delta = a->is_linked ? linked - c.start : 0;
+	c.delta = *ret_delta = (a->is_linked ? linked : dso_address(d, c.start)) - c.start;
 	if (a->why)
 		return true;
 	if (c.machine == EM_NONE)

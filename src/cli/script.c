@@ -157,6 +157,8 @@ static void report_summary(const struct script *s)
 	if (sum->kernel_note)
 		cli_note("kernel symbols: %s", sum->kernel_note);
 	cli_note_unchecked(sum);
+	if (sum->code_note)
+		cli_note("code made at run time: %s", sum->code_note);
 	if (sum->nr_maps_dropped)
 		cli_warn("%s: %llu memory mappings were skipped: the process has more than the "
 			 "limit",

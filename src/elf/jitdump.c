@@ -11,7 +11,7 @@ enum clew_err jitdump_open(struct jitdump *d, struct bytes text, struct clew_dia
 {
 	struct jitdump n = {0};
 	uint32_t magic, version, size, pad;
-	uint64_t time, flags;
+	uint64_t flags;
 	struct bytes b = text;
 
 	if (!bytes_u32(&b, false, &magic) ||
@@ -20,7 +20,7 @@ enum clew_err jitdump_open(struct jitdump *d, struct bytes text, struct clew_dia
 	n.swap = magic != MAGIC;
 	if (!bytes_u32(&b, n.swap, &version) || !bytes_u32(&b, n.swap, &size) ||
 	    !bytes_u32(&b, n.swap, &n.machine) || !bytes_u32(&b, n.swap, &pad) ||
-	    !bytes_u32(&b, n.swap, &n.pid) || !bytes_u64(&b, n.swap, &time) ||
+	    !bytes_u32(&b, n.swap, &n.pid) || !bytes_u64(&b, n.swap, &n.time) ||
 	    !bytes_u64(&b, n.swap, &flags))
 		return clew_fail(diag, CLEW_BAD_FILE, 0, "jitdump header is cut off");
 	if (version != VERSION || size < HEADER_BYTES)

@@ -25,6 +25,7 @@ struct jitdump {
 	struct bytes left; /* borrowed */
 	bool swap;         /* written in the other byte order */
 	bool is_arch_time; /* times are not the perf clock's */
+	uint64_t time;     /* when the file was begun */
 	uint32_t pid, machine;
 };
 

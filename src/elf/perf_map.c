@@ -5,8 +5,6 @@
 
 #include "elf/text_line.h"
 
-enum { NAME_MIN = 3 };
-
 /** Hex with or without 0x, and the blank after it. */
 static bool take_number(struct bytes *b, uint64_t *ret)
 {
@@ -22,10 +20,8 @@ enum clew_err perf_map_collect(struct sym_table *t, struct bytes text)
 		struct sym s = {.is_own = 1, .type = STT_FUNC};
 		uint64_t size;
 
-		if (line.end == text.end)
-			line.end--; /* no newline: perf reads one letter less */
 		if (!take_number(&line, &s.start) || !take_number(&line, &size) ||
-		    bytes_left(&line) < NAME_MIN)
+		    !bytes_left(&line))
 			continue;
 		s.end = s.start + size;
 		s.name = sym_table_own_name(t, (const char *)line.pos, bytes_left(&line));

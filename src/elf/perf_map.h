@@ -9,8 +9,8 @@
 
 /**
  * Fill an empty @p t from the text of a /tmp/perf-PID.map: lines "START SIZE name with blanks",
- * hex. Lines of another shape, and names shorter than three characters (as perf has it), are
- * skipped. Call sym_table_finish(SYM_FILL_NONE) afterwards.
+ * hex. Lines of another shape are skipped. The file is appended to: a later line says what is at
+ * its addresses now. Call sym_table_finish(SYM_FILL_LATEST) afterwards.
  * @return CLEW_NO_MEMORY.
  * Spec: Linux tools/perf/Documentation/jit-interface.txt.
  */

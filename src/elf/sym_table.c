@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/search.h"
+#include "elf/sym_latest.h"
 #include "elf/sym_tree.h"
 
 enum {
@@ -245,22 +246,32 @@ static bool keep_survivors(struct sym_table *t, struct sym_new *const *by_addr, 
 	return true;
 }
 
+static bool flatten(struct sym_table *t, enum sym_fill fill, size_t nr_early, const uint32_t *dead,
+		    size_t nr_dead)
+{
+	const struct sym_new *added = t->added.data;
+	size_t nr = t->added.nr;
+
+	return fill == SYM_FILL_LATEST ? sym_latest_flatten(added, nr, &t->ranges, &t->nr_ranges)
+				       : sym_tree_flatten(added, nr, nr_early, dead, nr_dead,
+							  &t->ranges, &t->nr_ranges);
+}
+
 static bool settle(struct sym_table *t, enum sym_fill fill, struct sym_new **by_addr,
 		   struct sym_new **tmp, uint32_t *dead)
 {
-	size_t nr = t->added.nr, nr_early = fill == SYM_FILL_NONE ? nr : t->nr_early, nr_dead = 0;
+	size_t nr = t->added.nr, nr_early = fill == SYM_FILL_LATEST ? nr : t->nr_early, nr_dead = 0;
 
 	for (size_t i = 0; i < nr; i++)
 		by_addr[i] = &t->added.data[i];
 	sort_by_addr(by_addr, tmp, nr_early);
-	if (fill != SYM_FILL_NONE) {
+	if (fill != SYM_FILL_LATEST) {
 		fill_sizes(t, by_addr, nr_early, fill);
 		nr_dead = drop_repetitions(t, by_addr, nr_early, dead);
 	}
 	if (nr_early < nr)
 		sort_by_addr(by_addr, tmp, nr);
-	if (has_overlap(by_addr, nr) && !sym_tree_flatten(t->added.data, nr, nr_early, dead,
-							  nr_dead, &t->ranges, &t->nr_ranges))
+	if (has_overlap(by_addr, nr) && !flatten(t, fill, nr_early, dead, nr_dead))
 		return false;
 	if (!keep_survivors(t, by_addr, nr))
 		return false;

@@ -67,7 +67,7 @@ struct sym_table {
 enum sym_fill {
 	SYM_FILL_ELF,      /* a symbol of size 0 reaches to the next one */
 	SYM_FILL_KALLSYMS, /* the same, but not across a gap between kernel and module */
-	SYM_FILL_NONE      /* keep sizes and repetitions: perf-PID.map */
+	SYM_FILL_LATEST    /* keep sizes; where symbols overlap, the one added last: perf-PID.map */
 };
 
 /** Names by @p text, borrowed for the table's life. A zeroed struct is a table without text. */

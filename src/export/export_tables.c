@@ -245,7 +245,7 @@ static bool grow_slots(struct export_tables *t)
 
 enum clew_err export_place_of(struct export_tables *t, const struct ana_loc *loc, uint32_t *ret)
 {
-	struct export_place p = {.address = loc->rel - loc->is_return,
+	struct export_place p = {.address = ana_loc_address(loc) - loc->is_return,
 				 .level = loc->level,
 				 .is_caller = loc->is_return,
 				 .dso = loc->dso,

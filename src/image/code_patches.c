@@ -3,13 +3,11 @@
 
 #include <stdlib.h>
 
-#include "base/map_u64.h"
 #include "base/search.h"
-#include "elf/jitdump.h"
 
 /* Addresses are cut into segments at all beginnings and ends; each segment has its patches by time.
  */
-enum { MAX_PATCHES = 4 << 20, MAX_REFS = 16 << 20, MAX_DUMP_BYTES = 1 << 30 };
+enum { MAX_PATCHES = 4 << 20, MAX_REFS = 16 << 20 };
 
 /* --- collecting --- */
 
@@ -28,7 +26,7 @@ void code_patches_free(struct code_patches *p)
 	mem_free(p);
 }
 
-static enum clew_err add(struct code_patches *p, const struct code_patch *patch)
+enum clew_err code_patches_add(struct code_patches *p, const struct code_patch *patch)
 {
 	struct code_patch n = *patch;
 
@@ -57,66 +55,8 @@ enum clew_err code_patches_poke(struct code_patches *p, struct arena *memory,
 				   .end = t->addr + (old > new ? old : new),
 				   .old = old > new ? copy + both : NULL,
 				   .bytes = new > old ? copy + old + both : NULL};
-	err = add(p, &first);
-	return err ? err : add(p, &rest);
-}
-
-/* --- jitdump --- */
-
-struct loaded {
-	struct code_patches *to;
-	struct map_u64 by_index; /* of a function -> its newest patch */
-	bool has_time;
-};
-
-static enum clew_err take_jit(struct loaded *l, const struct jitdump_record *r)
-{
-	uint64_t *moved = r->kind == JITDUMP_MOVE ? map_u64_get(&l->by_index, r->index) : NULL;
-	struct code_patch n = {.time = {l->has_time ? r->time : 0}, .start = r->addr};
-	size_t size = bytes_left(&r->code), nr = l->to->all.nr;
-	enum clew_err err;
-
-	n.bytes = r->code.pos;
-	if (moved) {
-		n.bytes = l->to->all.data[*moved].bytes;
-		size = (size_t)(l->to->all.data[*moved].end - l->to->all.data[*moved].start);
-	} else if (r->kind != JITDUMP_LOAD) {
-		return CLEW_OK;
-	}
-	if (__builtin_add_overflow(n.start, size, &n.end))
-		return CLEW_OK;
-	err = add(l->to, &n);
-	if (!err && l->to->all.nr > nr && !map_u64_put(&l->by_index, r->index, nr))
-		err = CLEW_NO_MEMORY;
-	return err;
-}
-
-static enum clew_err read_dump(struct code_patches *p, struct bytes text, bool has_clock)
-{
-	struct jitdump_record r;
-	struct jitdump d;
-	struct loaded l = {.to = p};
-	enum clew_err err = CLEW_OK;
-
-	if (jitdump_open(&d, text, NULL))
-		return CLEW_OK;
-	l.has_time = has_clock && !d.is_arch_time;
-	while (!err && !jitdump_next(&d, &r))
-		err = take_jit(&l, &r);
-	map_u64_done(&l.by_index);
-	return err;
-}
-
-enum clew_err code_patches_dump(struct code_patches *p, const char *path, bool is_forced,
-				bool has_clock, struct os_map *ret_map)
-{
-	int fd = os_open_trusted(path, is_forced ? OS_ANY_OWNER : 0);
-	bool is_usable = fd >= 0 && !os_map_fd(fd, ret_map, NULL);
-
-	os_close(fd);
-	if (!is_usable || ret_map->size > MAX_DUMP_BYTES)
-		return CLEW_OK;
-	return read_dump(p, bytes_of(ret_map->data, ret_map->size), has_clock);
+	err = code_patches_add(p, &first);
+	return err ? err : code_patches_add(p, &rest);
 }
 
 /* --- putting into order --- */
@@ -182,6 +122,14 @@ static size_t count_refs(struct code_patches *p)
 	return nr;
 }
 
+/** Of code that moved away, and that other code may have taken the place of before. */
+static bool is_gone_already(const struct code_patches *p, const struct code_segment *s,
+			    const struct code_patch *a)
+{
+	return a->removes &&
+	       (!s->nr || p->all.data[p->refs[s->first + s->nr - 1]].order != a->removes - 1);
+}
+
 static void fill_refs(struct code_patches *p)
 {
 	for (size_t k = 0; k < p->all.nr; k++) {
@@ -191,6 +139,8 @@ static void fill_refs(struct code_patches *p)
 		     i < p->segments.nr && p->segments.data[i].start < a->end; i++) {
 			struct code_segment *s = &p->segments.data[i];
 
+			if (is_gone_already(p, s, a))
+				continue;
 			a->replaces |= s->nr || a->old;
 			p->refs[s->first + s->nr++] = (uint32_t)k;
 		}
@@ -259,4 +209,26 @@ enum code_patched code_patches_find(const struct code_patches *p, struct clew_pe
 		return CODE_REMOVED;
 	ret->bytes = bytes + (s->start - a->start);
 	return CODE_PATCHED;
+}
+
+const struct code_patch *code_patches_at(const struct code_patches *p, struct clew_perf_ns time,
+					 uint64_t addr, bool or_later)
+{
+	size_t i = segment_above(p, addr);
+	const struct code_segment *s = i < p->segments.nr ? &p->segments.data[i] : NULL;
+
+	const struct code_patch *a;
+
+	if (!s || s->start > addr || !s->nr)
+		return NULL;
+	a = patch_at(p, s, time);
+	return a || !or_later ? a : &p->all.data[p->refs[s->first]];
+}
+
+void code_patches_mark_hidden(const struct code_patches *p, bool *is_hidden)
+{
+	vec_for_each (&p->segments, s) {
+		for (uint32_t i = 0; i + 1 < s->nr; i++)
+			is_hidden[p->all.data[p->refs[s->first + i]].order] = true;
+	}
 }

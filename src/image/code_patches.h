@@ -11,8 +11,8 @@
 
 /*
  * Code that is recorded byte by byte, each piece from its time on: what the kernel wrote into
- * itself (TEXT_POKE), and what a compiler made while the program ran (jitdump). First collect, then
- * close, then ask.
+ * itself (TEXT_POKE), and what a compiler made while the program ran (jit_code.h). First collect,
+ * then close, then ask.
  */
 
 struct code_patch {
@@ -21,7 +21,10 @@ struct code_patch {
 	const uint8_t *bytes;     /* of start; NULL: removed */
 	const uint8_t *old;       /* what was there before; NULL: unknown */
 	uint32_t order;
-	bool replaces; /* other code, after code_patches_close() */
+	uint32_t number;  /* the caller's, of what lies there */
+	uint32_t removes; /* bytes NULL: 1 + the order of what is removed where it is still there;
+			     0: whatever is there */
+	bool replaces;    /* other code, after code_patches_close() */
 };
 
 struct code_segment {
@@ -52,10 +55,8 @@ struct code_poke {
 enum clew_err code_patches_poke(struct code_patches *p, struct arena *memory,
 				const struct code_poke *poke);
 
-/** A jitdump file; its map is the caller's to close. @p has_clock: its clock is the recording's.
- * A file that is missing, or not ours to trust unless @p is_forced, adds nothing. */
-enum clew_err code_patches_dump(struct code_patches *p, const char *path, bool is_forced,
-				bool has_clock, struct os_map *ret_map);
+/** Any other piece. @p patch is copied, but not its bytes. */
+enum clew_err code_patches_add(struct code_patches *p, const struct code_patch *patch);
 enum clew_err code_patches_close(struct code_patches *p);
 
 enum code_patched {
@@ -66,5 +67,13 @@ enum code_patched {
 };
 enum code_patched code_patches_find(const struct code_patches *p, struct clew_perf_ns time,
 				    uint64_t addr, struct code_region *ret);
+
+/** The last patch at @p addr that is no later than @p time, also one that removed what was there;
+ * with @p or_later the first one where all are later. NULL: none. */
+const struct code_patch *code_patches_at(const struct code_patches *p, struct clew_perf_ns time,
+					 uint64_t addr, bool or_later);
+
+/** @p is_hidden[order] is set for each patch that another one covers, or removed, anywhere. */
+void code_patches_mark_hidden(const struct code_patches *p, bool *is_hidden);
 
 #endif

@@ -7,13 +7,14 @@
 #include <stdint.h>
 
 #include <clew/err.h>
+#include <clew/time.h>
 
 /*
  * Binaries by (path, build id): found on this machine when first asked for a symbol, loaded once,
  * then only read.
  *
  * An address inside a dso ("rel") is a file offset for everything mapped from an ELF file (address
- * - map start + pgoff), the run-time address for the kernel, and the run-time address for JIT code.
+ * - map start + pgoff), the run-time address for the kernel, and for JIT code what dso_jit.h says.
  */
 struct budget;
 struct dso;
@@ -26,6 +27,14 @@ enum dso_kind {
 	DSO_VDSO,
 	DSO_JIT,    /* anonymous memory: /tmp/perf-PID.map; rel = run-time address */
 	DSO_NO_CODE /* [heap], [stack], device memory, ...: never has symbols */
+};
+
+/** The recording's clock, for times that others wrote: jitdump files. */
+struct dso_clock {
+	bool is_monotonic; /* CLOCK_MONOTONIC */
+	/** A counter's ticks as the recording's time. NULL: cannot be converted. */
+	bool (*of_tsc)(const void *ctx, uint64_t ticks, struct clew_perf_ns *ret);
+	const void *ctx;
 };
 
 struct dso_build_id {
@@ -66,6 +75,7 @@ struct dso_key {
 			   host's files; 0: the host's */
 	uint64_t mnt_ns_ino;                    /* mount namespace of that process, 0: unknown */
 	uint64_t maj, min, ino, ino_generation; /* MMAP2's file identity, 0: unknown */
+	uint32_t program;            /* DSO_JIT: which one of those that the process ran, from 0 */
 	uint64_t load_start;         /* DSO_MODULE, DSO_KERNEL: run-time start of the mapping */
 	const char *kernel_ref_name; /* DSO_KERNEL: name and run-time address of the relocation
 					reference symbol, */
@@ -108,6 +118,9 @@ bool dso_store_knows_guest_kernels(const struct dso_store *s);
  * kernel are asked for; a second call counts where the first one had NULL. */
 void dso_store_set_machine(struct dso_store *s, const char *os_release, const char *host);
 
+/** Before anything is asked of code made at run time. @p clock: copied; ctx is borrowed. */
+void dso_store_set_clock(struct dso_store *s, const struct dso_clock *clock);
+
 /** The one dso for this key; never loads anything. NULL when memory is short. */
 struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key);
 
@@ -115,6 +128,8 @@ struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key);
 struct dso *dso_store_at(struct dso_store *s, size_t index);
 
 uint32_t dso_id(const struct dso *d); /* dense, from 0 */
+/** What to show of @p rel: of JIT code the run-time address, else the same. */
+uint64_t dso_address(const struct dso *d, uint64_t rel);
 const char *dso_path(const struct dso *d);
 /** perf's short name: the last path component, or the bracketed name. */
 const char *dso_short_name(const struct dso *d);

@@ -6,7 +6,10 @@
 #include "image/dso_priv.h"
 #include "os/proc.h"
 
-enum { MAP_MAX_BYTES = 256 * 1024 * 1024 };
+enum {
+	MAP_MAX_BYTES = 256 * 1024 * 1024,
+	SLACK_NS = 20 * 1000 * 1000 /* times of files, and of starts, are those of the last tick */
+};
 
 /** The map lies in the process' own /tmp, named by the pid it has there. */
 static void map_path(struct dso *d, struct buf *ret)
@@ -42,6 +45,35 @@ static const char *read_map(struct dso_store *s, int fd, const char *path, char 
 	return err ? "perf-PID.map cannot be read" : NULL;
 }
 
+/** A file that others wrote before the program began, or after it ended, is not its map. */
+static const char *why_not_its(const struct dso *d, int fd)
+{
+	const struct dso_life *l = &d->life;
+	struct os_file_identity id;
+
+	if (d->store->opts.force || os_fd_identity(fd, &id))
+		return NULL;
+	if (l->from && id.mtime_ns + SLACK_NS < l->from)
+		return "perf-PID.map is older than the process; -f reads it anyway";
+	if (l->to && id.mtime_ns > l->to + SLACK_NS)
+		return "perf-PID.map was written after the process had ended, by another of that "
+		       "number; -f reads it anyway";
+	return NULL;
+}
+
+static void collect(struct dso *d, const char *text, size_t size, const char *path)
+{
+	sym_table_init(&d->table, NULL, 0);
+	d->table.budget = d->store->opts.budget;
+	if (perf_map_collect(&d->table, bytes_of(text, size))) {
+		d->why = d->table.is_over_budget ? dso_refuse_symbols(d->store, path)
+						 : "out of memory";
+		sym_table_done(&d->table);
+	} else if (!dso_finish_table(d, SYM_FILL_LATEST, path) && !d->why) {
+		d->why = "perf-PID.map is empty";
+	}
+}
+
 static void load_perf_map(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
@@ -55,43 +87,58 @@ static void load_perf_map(struct dso *d)
 	}
 	map_path(d, &path);
 	fd = os_open_trusted(buf_cstr(&path), dso_jit_owner(d));
-	d->why = read_map(d->store, fd, buf_cstr(&path), &text, &size);
+	d->why = fd < 0 ? NULL : why_not_its(d, fd);
+	if (!d->why)
+		d->why = read_map(d->store, fd, buf_cstr(&path), &text, &size);
 	os_close(fd);
 	if (d->why)
 		return;
-	sym_table_init(&d->table, NULL, 0);
-	d->table.budget = d->store->opts.budget;
-	if (perf_map_collect(&d->table, bytes_of(text, size))) {
-		d->why = d->table.is_over_budget ? dso_refuse_symbols(d->store, buf_cstr(&path))
-						 : "out of memory";
-		sym_table_done(&d->table);
-	} else if (!dso_finish_table(d, SYM_FILL_NONE, buf_cstr(&path)) && !d->why) {
-		d->why = "perf-PID.map is empty";
-	}
+	collect(d, text, size, buf_cstr(&path));
 	budget_give(d->store->opts.budget, size);
 }
 
-/** The dumps that this process mapped, newest first, until one has an answer. */
-static bool load_dumps(struct dso *d)
+/** jitdump files first: they have times, and the map what they do not know. */
+void dso_load_jit(struct dso *d)
 {
-	clew_auto(buf_done) struct buf path = {0};
+	const char *why_no_dump = dso_load_jitdumps(d), *dump = d->symbol_file;
 
-	uint64_t *newest = map_u64_get(&d->store->jitdumps, d->pid);
-
-	for (struct dso *dump = newest ? (struct dso *)(uintptr_t)*newest : NULL; dump;
-	     dump = dump->older_jitdump) {
-		buf_clear(&path);
-		dso_proc_root(dump, &path);
-		buf_str(&path, dump->path);
-		if (dso_load_jitdump(d, buf_cstr(&path)))
-			return true;
+	load_perf_map(d);
+	if (why_no_dump && d->why)
+		d->why = why_no_dump;
+	if (d->jit) {
+		d->why = NULL;
+		d->symbol_file = dump;
 	}
+}
+
+void dso_jit_set_life(struct dso *d, const struct dso_life *life)
+{
+	d->life = *life;
+}
+
+bool dso_jit_find(struct dso *d, struct jit_when when, uint64_t addr, uint64_t *ret_rel)
+{
+	const struct jit_func *f = NULL;
+	bool is_gone = false;
+
+	*ret_rel = addr;
+	if (!d->has_asked)
+		dso_find_sym(d, addr);
+	if (d->jit)
+		f = jit_code_at(d->jit, when, addr, ret_rel, &is_gone);
+	if (f || (!is_gone && sym_table_find(&d->table, addr)))
+		return true;
+	d->has_missed = true;
 	return false;
 }
 
-void dso_load_jit(struct dso *d)
+void dso_jit_span(struct dso *d, struct clew_perf_ns time, struct clew_perf_ns *ret_from,
+		  struct clew_perf_ns *ret_to)
 {
-	load_perf_map(d);
-	if (d->why && load_dumps(d))
-		d->why = NULL;
+	*ret_from = (struct clew_perf_ns){0};
+	*ret_to = (struct clew_perf_ns){UINT64_MAX};
+	if (!d->has_asked)
+		dso_find_sym(d, 0);
+	if (d->jit)
+		jit_code_span(d->jit, time, ret_from, ret_to);
 }

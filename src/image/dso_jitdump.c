@@ -1,230 +1,247 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <elf.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
-#include "base/search.h"
-#include "elf/jitdump.h"
 #include "image/dso_priv.h"
 
-enum { DUMP_MAX_BYTES = 1024 * 1024 * 1024, LINES_MAX = 16 * 1024 * 1024 };
-
-struct line {
-	uint64_t addr;
-	const char *file;
-	uint32_t line;
-};
-
-struct dso_jit_lines {
-	struct os_map map; /* texts are in here */
-	struct {
-		VEC(struct line);
-	} lines; /* sorted by address */
-	struct {
-		VEC(struct code_region);
-	} code; /* sorted by address */
-	uint16_t machine;
-};
-
-/** Code as it was last put at its address. */
-struct loaded {
-	uint64_t addr, size, index;
-	const char *name;
-	struct bytes code; /* in the file; a later MOVE may claim another size */
-};
-
-struct reader {
-	struct jitdump dump;
-	struct {
-		VEC(struct loaded);
-	} code;
-	struct map_u64 by_addr, by_index; /* -> position in code */
-	struct dso_jit_lines *lines;
-};
-
-void dso_jit_lines_free(struct dso_jit_lines *l)
+/** It is read again. What was handed out of it lives as long as the store. */
+static bool forget(struct dso *d)
 {
-	if (!l)
-		return;
-	os_map_done(&l->map);
-	vec_done(&l->lines);
-	vec_done(&l->code);
-	mem_free(l);
-}
+	struct dso_old *n = mem_zalloc(sizeof(*n));
 
-static void reader_done(struct reader *r)
-{
-	vec_done(&r->code);
-	map_u64_done(&r->by_addr);
-	map_u64_done(&r->by_index);
-}
-
-/** What was at that address before is gone. */
-static bool put(struct reader *r, const struct loaded *n)
-{
-	uint64_t *at = map_u64_get(&r->by_addr, n->addr);
-	size_t i = at ? (size_t)*at : r->code.nr;
-
-	if (at)
-		r->code.data[i] = *n;
-	else if (!vec_push(&r->code, *n) || !map_u64_put(&r->by_addr, n->addr, i))
+	if (!n)
 		return false;
-	return map_u64_put(&r->by_index, n->index, i);
+	*n = (struct dso_old){d->old, d->jit, d->table};
+	d->old = n;
+	d->jit = NULL;
+	d->table = (struct sym_table){0};
+	map_u64_done(&d->found);
+	d->why = d->note = d->symbol_file = NULL;
+	d->has_asked = d->has_missed = false;
+	return true;
 }
 
-static bool move(struct reader *r, const struct jitdump_record *rec)
+static bool add_dump(struct dso *d, const struct dso_dump *dump)
 {
-	uint64_t *at = map_u64_get(&r->by_index, rec->index);
-	struct loaded n;
+	struct dso_dump *n;
 
-	if (!at || r->code.data[*at].index != rec->index)
+	for (n = d->dumps; n; n = n->older) {
+		if (n->file == dump->file && n->is_inherited == dump->is_inherited)
+			return true;
+	}
+	if (d->nr_dumps >= DSO_MAX_DUMPS)
 		return true;
-	n = r->code.data[*at];
-	n.addr = rec->addr;
-	n.size = rec->size;
-	return put(r, &n);
-}
-
-static bool add_lines(struct reader *r, struct jitdump_record *rec)
-{
-	struct jitdump_line l = {0};
-
-	while (r->lines->lines.nr < LINES_MAX && jitdump_next_line(&r->dump, rec, &l)) {
-		if (!vec_push(&r->lines->lines, (struct line){l.addr, l.file, l.line}))
-			return false;
-	}
-	return true;
-}
-
-static bool take(struct reader *r, struct jitdump_record *rec)
-{
-	switch (rec->kind) {
-	case JITDUMP_LOAD:
-		return put(r, &(struct loaded){rec->addr, rec->size, rec->index, rec->name,
-					       rec->code});
-	case JITDUMP_MOVE:
-		return move(r, rec);
-	case JITDUMP_DEBUG_INFO:
-		return add_lines(r, rec);
-	default:
-		return true;
-	}
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct code_region *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-static bool keep_code(struct dso_jit_lines *l, const struct reader *r)
-{
-	l->machine = (uint16_t)r->dump.machine;
-	for (size_t i = 0; i < r->code.nr; i++) {
-		const struct loaded *c = &r->code.data[i];
-
-		if (bytes_left(&c->code) < c->size || c->addr > UINT64_MAX - c->size)
-			continue;
-		if (!vec_push(&l->code,
-			      (struct code_region){c->addr, c->addr + c->size, c->code.pos}))
-			return false;
-	}
-	if (l->code.nr)
-		qsort(l->code.data, l->code.nr, sizeof(*l->code.data), by_start);
-	return true;
-}
-
-static bool add_syms(struct sym_table *t, const struct reader *r)
-{
-	for (size_t i = 0; i < r->code.nr; i++) {
-		const struct loaded *c = &r->code.data[i];
-		struct sym s = {
-			.start = c->addr, .end = c->addr + c->size, .is_own = 1, .type = STT_FUNC};
-
-		s.name = sym_table_own_name(t, c->name, strlen(c->name));
-		if (s.name == SYM_NO_NAME || !sym_table_add(t, &s, STB_GLOBAL))
-			return false;
-	}
-	return true;
-}
-
-static int by_addr(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
-static bool read_dump(struct dso *d, struct reader *r)
-{
-	struct dso_jit_lines *l = r->lines;
-	struct jitdump_record rec;
-
-	if (jitdump_open(&r->dump, bytes_of(l->map.data, l->map.size), NULL))
+	n = arena_alloc(&d->store->text, sizeof(*n));
+	if (!n)
 		return false;
-	while (!jitdump_next(&r->dump, &rec)) {
-		if (!take(r, &rec))
-			return false;
-	}
-	if (l->lines.nr)
-		qsort(l->lines.data, l->lines.nr, sizeof(*l->lines.data), by_addr);
-	sym_table_init(&d->table, NULL, 0);
-	d->table.budget = d->store->opts.budget;
-	return keep_code(l, r) && add_syms(&d->table, r);
+	*n = *dump;
+	n->older = d->dumps;
+	d->dumps = n;
+	d->nr_dumps++;
+	return !d->has_asked || forget(d);
 }
 
-bool dso_load_jitdump(struct dso *d, const char *path)
+bool dso_jit_add_dump(struct dso *d, struct dso *file, const struct dso_mapped *when)
 {
-	int fd = os_open_trusted(path, dso_jit_owner(d));
-	struct reader r = {0};
-	bool ok;
+	return add_dump(d, &(struct dso_dump){.file = file, .when = *when});
+}
 
-	r.lines = fd < 0 ? NULL : mem_zalloc(sizeof(*r.lines));
-	/* Lines and symbols are less than the file. */
-	ok = r.lines && !os_map_fd(fd, &r.lines->map, NULL) &&
-	     r.lines->map.size <= DUMP_MAX_BYTES &&
-	     dso_store_charge(d->store, 2 * r.lines->map.size, "the file", path) &&
-	     read_dump(d, &r);
+bool dso_jit_inherit(struct dso *d, const struct dso *parent)
+{
+	for (const struct dso_dump *n = parent->dumps; n; n = n->older) {
+		struct dso_dump own = *n;
+
+		own.is_inherited = true;
+		if (!add_dump(d, &own))
+			return false;
+	}
+	return true;
+}
+
+bool dso_jit_has_dumps(const struct dso *d)
+{
+	return d->dumps;
+}
+
+void dso_jit_done(struct dso *d)
+{
+	jit_code_free(d->jit);
+	d->jit = NULL;
+}
+
+void dso_old_done(struct dso *d)
+{
+	while (d->old) {
+		struct dso_old *next = d->old->next;
+
+		jit_code_free(d->old->jit);
+		sym_table_done(&d->old->table);
+		mem_free(d->old);
+		d->old = next;
+	}
+}
+
+/** Its path may name another file by now: that of the next process of that number. */
+static bool is_recorded_file(const struct dso *file, int fd)
+{
+	struct os_file_identity id;
+
+	return !file->ino || (file->store->opts.symfs && file->store->opts.symfs[0]) ||
+	       (!os_fd_identity(fd, &id) && id.ino == file->ino);
+}
+
+static bool dump_path(struct dso *file, struct buf *ret)
+{
+	enum dso_where where = dso_where(file);
+
+	if (where == DSO_ELSEWHERE_CLOSED || where == DSO_ELSEWHERE_ENDED)
+		return false;
+	dso_proc_root(file, ret);
+	if (!ret->nr && file->store->opts.symfs)
+		buf_str(ret, file->store->opts.symfs);
+	buf_str(ret, file->path);
+	return true;
+}
+
+static const char *why_closed(int error)
+{
+	return error == -EPERM  ? "jit-PID.dump belongs to another user; -f reads it anyway"
+	     : error == -EINVAL ? "jit-PID.dump is not a regular file"
+				: "its jit-PID.dump is not there";
+}
+
+static const char *open_dump(struct dso *d, struct dso *file, struct os_map *map)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	const char *why = NULL;
+	int fd;
+
+	if (!dump_path(file, &path))
+		return "of another mount namespace: its jit-PID.dump is not accessible";
+	fd = os_open_trusted(buf_cstr(&path), dso_jit_owner(d));
+	if (fd < 0)
+		return why_closed(fd);
+	if (!is_recorded_file(file, fd))
+		why = "jit-PID.dump is another file by now than the one that was mapped";
+	else if (os_map_fd(fd, map, NULL))
+		why = "jit-PID.dump cannot be read";
+	else if (map->size > JIT_MAX_BYTES)
+		why = "jit-PID.dump is larger than 1 GiB";
 	os_close(fd);
-	if (!r.lines)
-		return false;
-	reader_done(&r);
-	if (ok && dso_finish_table(d, SYM_FILL_NONE, path)) {
-		d->jit_lines = r.lines;
-		return true;
+	if (why)
+		os_map_done(map);
+	return why;
+}
+
+static const char *read_dump(struct dso *d, const struct dso_dump *dump)
+{
+	const struct jit_wanted wanted = {d->pid, dump->is_inherited, dump->when};
+	struct os_map map = {0};
+	bool has_others = true;
+	const char *why;
+
+	if (dump->is_inherited && dump->file->is_own_dump)
+		return NULL;
+	why = open_dump(d, dump->file, &map);
+	if (why)
+		return why;
+	if (!jit_code_read(d->jit, &map, &d->store->clock, &wanted, &has_others))
+		why = d->jit->is_over_budget ? dso_refuse_symbols(d->store, dump->file->path)
+					     : "jit-PID.dump is no jitdump file";
+	dump->file->is_own_dump = !has_others;
+	if (!why && !d->symbol_file)
+		d->symbol_file = dump->file->path;
+	return why;
+}
+
+static void note_clock(struct dso *d)
+{
+	if (d->jit->nr_omitted)
+		d->note = "a jitdump file has more functions than are read";
+	if (d->jit->is_shifted && d->jit->nr_reused)
+		d->note = "times of a jitdump file are not of the recording's clock: they are "
+			  "counted from when it was mapped";
+	if (d->jit->has_untimed && d->jit->nr_reused)
+		d->note = "times of a jitdump file cannot be compared with the recording's "
+			  "('record -k mono'): code at an address that was used again has the "
+			  "last name it had";
+}
+
+const char *dso_load_jitdumps(struct dso *d)
+{
+	struct {
+		VEC(const struct dso_dump *);
+	} oldest_last = {0};
+	const char *why = NULL;
+
+	d->jit = d->dumps ? jit_code_new(d->store->opts.budget) : NULL;
+	for (const struct dso_dump *n = d->jit ? d->dumps : NULL; n; n = n->older)
+		vec_push(&oldest_last, n);
+	for (size_t i = oldest_last.nr; i > 0; i--) {
+		const char *failed = read_dump(d, oldest_last.data[i - 1]);
+
+		why = failed ? failed : why;
 	}
-	sym_table_done(&d->table);
-	dso_jit_lines_free(r.lines);
-	return false;
+	vec_done(&oldest_last);
+	if (d->jit && (!jit_code_close(d->jit) || !d->jit->funcs.nr)) {
+		if (d->jit->is_over_budget)
+			why = dso_over_budget;
+		dso_jit_done(d);
+	}
+	if (!d->jit)
+		d->symbol_file = NULL;
+	else
+		note_clock(d);
+	return d->jit ? NULL : why;
+}
+
+static const struct jit_func *find(struct dso *d, uint64_t *rel)
+{
+	bool is_gone;
+
+	if (!d->has_asked)
+		dso_find_sym(d, *rel);
+	return d->jit ? jit_code_find(d->jit, rel, &is_gone) : NULL;
 }
 
 bool dso_jit_find_code(struct dso *d, uint64_t rel, struct code_region *ret, uint16_t *ret_machine)
 {
-	const struct dso_jit_lines *l;
-	size_t after;
+	const struct jit_func *f = find(d, &rel);
 
-	if (!d->has_asked)
-		dso_find_sym(d, rel);
-	l = d->jit_lines;
-	after = search_first(l ? l->code.nr : 0, i, l->code.data[i].start > rel);
-	if (!after || rel >= l->code.data[after - 1].end)
+	if (!f)
 		return false;
-	*ret = l->code.data[after - 1];
-	*ret_machine = l->machine;
+	*ret = (struct code_region){f->rel, f->rel + f->size, f->bytes};
+	*ret_machine = f->machine;
 	return true;
 }
 
 size_t dso_jit_find_lines(struct dso *d, uint64_t rel, const struct dso_sym *sym,
 			  struct dso_line *ret, size_t max)
 {
-	const struct dso_jit_lines *l = d->jit_lines;
-	size_t after = search_first(l ? l->lines.nr : 0, i, l->lines.data[i].addr > rel);
+	const struct jit_func *f = find(d, &rel);
+	const struct jit_line *line = f && sym ? jit_code_line(d->jit, f, rel) : NULL;
 
-	if (!after || !sym || !max || l->lines.data[after - 1].addr < sym->start)
+	if (!line || !max)
 		return 0;
-	ret[0] = (struct dso_line){.file = l->lines.data[after - 1].file,
-				   .line = l->lines.data[after - 1].line,
-				   .link_name = sym->link_name};
+	ret[0] = (struct dso_line){
+		.file = line->file, .line = line->line, .link_name = sym->link_name};
 	return 1;
+}
+
+const struct code_patches *dso_jit_patches(struct dso *d)
+{
+	if (!d->has_asked)
+		dso_find_sym(d, 0);
+	return d->jit ? d->jit->patches : NULL;
+}
+
+uint64_t dso_address(const struct dso *d, uint64_t rel)
+{
+	const struct jit_func *f = NULL;
+	uint64_t at = rel;
+	bool is_gone;
+
+	if (d && d->jit && rel >= JIT_HIDDEN)
+		f = jit_code_find(d->jit, &at, &is_gone);
+	return f ? f->addr + (rel - f->rel) : rel;
 }

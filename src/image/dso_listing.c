@@ -14,8 +14,8 @@ const char *dso_find_listing(struct dso *d, uint64_t rel, struct code_region *re
 	if (d->kind == DSO_JIT) {
 		if (dso_jit_find_code(d, rel, ret, ret_machine))
 			return NULL;
-		return d->jit_lines ? "not in the jitdump file"
-				    : "code made at run time, without a jitdump file";
+		return d->jit ? "not in the jitdump file"
+			      : "code made at run time, without a jitdump file";
 	}
 	if (!dso_find_code(d, CODE_X86, rel, ret) && !dso_find_code(d, CODE_ARM, rel, ret)) {
 		why = dso_why_no_code(d);

@@ -10,7 +10,8 @@
 #include "elf/kallsyms_index.h"
 #include "elf/sym_table.h"
 #include "image/code_source.h"
-#include "image/dso.h"
+#include "image/dso_jit.h"
+#include "image/jit_code.h"
 #include "os/file.h"
 #include "os/file_time.h"
 
@@ -41,6 +42,21 @@ struct kernel_syms {
 	uint64_t ref_addr;
 };
 
+/** What was read of a DSO_JIT before it mapped another jitdump file. */
+struct dso_old {
+	struct dso_old *next;
+	struct jit_code *jit;
+	struct sym_table table;
+};
+
+/** A jitdump file of a DSO_JIT. */
+struct dso_dump {
+	struct dso_dump *older;
+	struct dso *file;
+	struct dso_mapped when;
+	bool is_inherited;
+};
+
 struct dso {
 	struct dso_store *store;
 	uint32_t id, pid, guest;
@@ -69,9 +85,13 @@ struct dso {
 	const char *symbol_file;
 	struct map_u64 found; /* number of a symbol -> struct dso_sym * */
 	struct dso_lines *lines;
-	struct dso_jit_lines *jit_lines;
-	uint64_t touched_at;       /* number of dso_touch(), 0: never */
-	struct dso *older_jitdump; /* of the same process */
+	struct jit_code *jit; /* of DSO_JIT; NULL: no jitdump file says anything */
+	struct dso_old *old;
+	struct dso_dump *dumps; /* that it mapped, newest first */
+	struct dso_life life;
+	uint32_t program, nr_dumps;
+	uint64_t touched_at; /* number of dso_touch(), 0: never */
+	bool is_own_dump;    /* of a jitdump file: no record names a process but its first */
 	/* Of several names of one file the first has what was read of it: dso_owner(). */
 	struct dso *same; /* NULL: it is itself the owner, or was never asked */
 	bool has_asked_same;
@@ -91,8 +111,8 @@ struct dso_store {
 	struct dso_kcore *kcore; /* dso_kcore.h; NULL: never asked */
 	struct buf scratch;
 	uint64_t own_mnt_ns;
-	struct map_u64 jitdumps; /* pid -> the newest file named jit-PID.dump that it mapped */
-	struct map_u64 by_file;  /* hash of a file's identity, or the next free number -> owner */
+	struct dso_clock clock; /* zeroed: unknown */
+	struct map_u64 by_file; /* hash of a file's identity, or the next free number -> owner */
 	struct map_u64 by_build_id; /* hash of a recorded build id -> a dso that was read by it */
 	struct {
 		bool is_known, is_same;
@@ -222,13 +242,13 @@ void dso_owner_loaded(struct dso *d);
 const struct elf_file *dso_code_file(struct dso *d);
 
 /* dso_jitdump.c */
-struct dso_jit_lines;
-void dso_jit_lines_free(struct dso_jit_lines *l);
-/** Fill d->table from the jitdump file @p path. @return false: nothing usable there. */
-bool dso_load_jitdump(struct dso *d, const char *path);
-/** The bytes of the function at @p rel, as it was put there last. */
+/** Fill d->jit from all of its jitdump files. @return NULL, or why there is nothing. */
+const char *dso_load_jitdumps(struct dso *d);
+void dso_jit_done(struct dso *d);
+void dso_old_done(struct dso *d);
+/** The bytes of the function at @p rel. */
 bool dso_jit_find_code(struct dso *d, uint64_t rel, struct code_region *ret, uint16_t *ret_machine);
-/** @p sym: the one at @p rel, of a table that dso_load_jitdump() filled. */
+/** @p sym: the one at @p rel. */
 size_t dso_jit_find_lines(struct dso *d, uint64_t rel, const struct dso_sym *sym,
 			  struct dso_line *ret, size_t max);
 

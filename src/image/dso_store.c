@@ -27,7 +27,8 @@ static void dso_free(struct dso *d)
 {
 	dso_lines_free(d->lines);
 	dso_code_image_free(d->code_image);
-	dso_jit_lines_free(d->jit_lines);
+	dso_jit_done(d);
+	dso_old_done(d);
 	sym_table_done(&d->table);
 	dso_file_done(&d->files[0]);
 	dso_file_done(&d->files[1]);
@@ -49,7 +50,6 @@ void dso_store_free(struct dso_store *s)
 	}
 	dso_kcore_free(s->kcore);
 	vec_done(&s->dsos);
-	map_u64_done(&s->jitdumps);
 	map_u64_done(&s->by_key);
 	map_u64_done(&s->by_file);
 	map_u64_done(&s->by_build_id);
@@ -74,7 +74,7 @@ static uint64_t key_hash(const struct dso_key *k)
 		h = hash_two(h, hash_bytes(k->build_id->bytes, k->build_id->size));
 	h = hash_two(hash_two(h, hash_two(k->ino, k->ino_generation)), hash_two(k->maj, k->min));
 	h = hash_two(h, k->guest);
-	return hash_two(h, (uint64_t)k->kind << 32 | pid_in_key(k));
+	return hash_two(hash_two(h, k->program), (uint64_t)k->kind << 32 | pid_in_key(k));
 }
 
 static bool is_key_of(const struct dso *d, const struct dso_key *k)
@@ -82,10 +82,11 @@ static bool is_key_of(const struct dso *d, const struct dso_key *k)
 	static const struct dso_build_id none;
 	const struct dso_build_id *id = k->build_id ? k->build_id : &none;
 
-	return d->kind == k->kind && d->guest == k->guest && d->build_id.size == id->size &&
-	       !memcmp(d->build_id.bytes, id->bytes, id->size) && d->ino == k->ino &&
-	       d->ino_generation == k->ino_generation && d->maj == k->maj && d->min == k->min &&
-	       (d->kind != DSO_JIT || d->pid == k->pid) && !strcmp(d->path, k->path);
+	return d->kind == k->kind && d->guest == k->guest && d->program == k->program &&
+	       d->build_id.size == id->size && !memcmp(d->build_id.bytes, id->bytes, id->size) &&
+	       d->ino == k->ino && d->ino_generation == k->ino_generation && d->maj == k->maj &&
+	       d->min == k->min && (d->kind != DSO_JIT || d->pid == k->pid) &&
+	       !strcmp(d->path, k->path);
 }
 
 /** perf's: the last component; modules and what is no path are in brackets. */
@@ -117,6 +118,7 @@ static struct dso *dso_new(struct dso_store *s, const struct dso_key *k)
 	d->kind = k->kind;
 	d->pid = k->pid;
 	d->guest = k->guest;
+	d->program = k->program;
 	d->mnt_ns_ino = k->mnt_ns_ino;
 	d->maj = k->maj;
 	d->min = k->min;
@@ -131,24 +133,6 @@ static struct dso *dso_new(struct dso_store *s, const struct dso_key *k)
 	d->path = dso_keep(s, k->path);
 	d->short_name = d->path ? short_name_of(s, k, d->path) : NULL;
 	return d->short_name ? d : NULL;
-}
-
-/** A JIT compiler maps its jit-PID.dump so that the recording names it. */
-static bool is_jitdump(const struct dso *d)
-{
-	size_t digits =
-		strspn(d->short_name + (strncmp(d->short_name, "jit-", 4) ? 0 : 4), "0123456789");
-
-	return d->kind == DSO_USER && !strncmp(d->short_name, "jit-", 4) && digits &&
-	       !strcmp(d->short_name + 4 + digits, ".dump");
-}
-
-static bool add_jitdump(struct dso_store *s, struct dso *d)
-{
-	uint64_t *newest = map_u64_get(&s->jitdumps, d->pid);
-
-	d->older_jitdump = newest ? (struct dso *)(uintptr_t)*newest : NULL;
-	return map_u64_put(&s->jitdumps, d->pid, (uintptr_t)d);
 }
 
 /* What is known of a file before it is asked for anything. */
@@ -203,7 +187,12 @@ struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key)
 	if (!d || !vec_reserve(&s->dsos, s->dsos.nr + 1) || !map_u64_put(&s->by_key, h, d->id))
 		return NULL;
 	s->dsos.data[s->dsos.nr++] = d;
-	return !is_jitdump(d) || add_jitdump(s, d) ? d : NULL;
+	return d;
+}
+
+void dso_store_set_clock(struct dso_store *s, const struct dso_clock *clock)
+{
+	s->clock = *clock;
 }
 
 struct dso *dso_store_at(struct dso_store *s, size_t index)

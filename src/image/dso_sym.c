@@ -2,7 +2,8 @@
 #include "elf/sym_name.h"
 #include "image/dso_priv.h"
 
-#define LINE_NUMBER ((uint64_t)1 << 63) /* a bit that no number in a table has */
+#define FUNC_NUMBER ((uint64_t)1 << 62) /* bits that no number in a table has */
+#define LINE_NUMBER ((uint64_t)1 << 63)
 
 static void load(struct dso *d)
 {
@@ -101,6 +102,22 @@ static const struct dso_sym *sym_of_line(struct dso *d, const struct kallsyms_li
 	return name ? shown_sym(d, &f, name) : NULL;
 }
 
+/** A function of a jitdump file: at its own place, or what is at an address in the end. */
+static const struct dso_sym *sym_of_jit(struct dso *d, uint64_t rel)
+{
+	bool is_gone;
+	const struct jit_func *f = jit_code_find(d->jit, &rel, &is_gone);
+	const struct dso_sym *seen;
+	struct found found;
+
+	if (!f)
+		return rel < JIT_HIDDEN && !is_gone ? sym_in_table(d, &d->table, rel) : NULL;
+	found = (struct found){(uint64_t)(f - d->jit->funcs.data) | FUNC_NUMBER, f->rel,
+			       f->rel + f->size};
+	seen = seen_sym(d, found.number);
+	return seen ? seen : shown_sym(d, &found, f->name);
+}
+
 const struct dso_sym *dso_find_sym(struct dso *d, uint64_t rel)
 {
 	struct kallsyms_line line;
@@ -111,6 +128,8 @@ const struct dso_sym *dso_find_sym(struct dso *d, uint64_t rel)
 	if (!d->has_asked)
 		load(d);
 	rel += d->kernel_delta;
+	if (d->jit)
+		return sym_of_jit(d, rel);
 	if (!d->kernel)
 		return sym_in_table(d, &d->table, rel);
 	if (kallsyms_index_find(&d->kernel->index, rel, &line, &end))

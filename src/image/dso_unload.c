@@ -16,18 +16,20 @@ void dso_touch(const struct dso *d)
 	owner->touched_at = ++d->store->nr_touched;
 }
 
-/* A jitdump's lines are charged for good, and the kernel's symbols are shared. */
+/* The kernel's symbols are shared. */
 static bool can_unload(const struct dso *d)
 {
 	if (d->kind == DSO_KERNEL || d->kind == DSO_MODULE || d->kind == DSO_NO_CODE)
 		return false;
-	return !d->same && !d->jit_lines && (d->has_asked || d->has_asked_code || d->lines);
+	return !d->same && (d->has_asked || d->has_asked_code || d->lines);
 }
 
 static void unload(struct dso *d)
 {
 	dso_lines_free(d->lines);
 	dso_code_image_free(d->code_image);
+	dso_jit_done(d);
+	dso_old_done(d);
 	sym_table_done(&d->table);
 	dso_file_done(&d->files[0]);
 	dso_file_done(&d->files[1]);

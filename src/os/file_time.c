@@ -22,6 +22,13 @@ int os_file_changed(const char *path, int64_t *ret)
 	return 0;
 }
 
+static struct os_file_identity identity_of(const struct stat *st)
+{
+	return (struct os_file_identity){st->st_dev, st->st_ino, (uint64_t)st->st_size,
+					 (uint64_t)st->st_mtim.tv_sec * 1000000000u +
+						 (uint64_t)st->st_mtim.tv_nsec};
+}
+
 int os_file_identity(const char *path, struct os_file_identity *ret)
 {
 	struct stat st;
@@ -31,9 +38,17 @@ int os_file_identity(const char *path, struct os_file_identity *ret)
 		return err;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	*ret = (struct os_file_identity){st.st_dev, st.st_ino, (uint64_t)st.st_size,
-					 (uint64_t)st.st_mtim.tv_sec * 1000000000u +
-						 (uint64_t)st.st_mtim.tv_nsec};
+	*ret = identity_of(&st);
+	return 0;
+}
+
+int os_fd_identity(int fd, struct os_file_identity *ret)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	*ret = identity_of(&st);
 	return 0;
 }
 

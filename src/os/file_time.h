@@ -29,6 +29,9 @@ struct os_file_node {
 /** Of a regular file. @return 0 or -errno. */
 int os_file_node(const char *path, struct os_file_node *ret);
 
+/** The same of an open file of any kind. */
+int os_fd_identity(int fd, struct os_file_identity *ret);
+
 /** May only root change the file's content? Others could cut it while it is mapped. */
 bool os_file_is_roots(const char *path);
 

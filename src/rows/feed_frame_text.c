@@ -5,7 +5,7 @@ struct report_frame_text report_feed_frame(const struct report_feed *f, uint32_t
 {
 	const struct feed_frame *x = &f->frames.all.data[frame];
 	struct report_frame_text t = {.dso = feed_dso_name(x->dso),
-				      .address = x->rel,
+				      .address = dso_address(x->dso, x->rel),
 				      .level = feed_level_letter(x->level),
 				      .is_inlined = x->function != NULL};
 
@@ -78,7 +78,7 @@ void report_feed_frame_name(const struct report_feed *f, uint32_t frame, struct 
 		buf_printf(out, "+0x%llx", (unsigned long long)(x->rel - x->sym->start));
 }
 
-static void sym_text(const struct feed_frame *x, struct report_frame_text t, struct buf *out)
+static void sym_text(struct report_frame_text t, struct buf *out)
 {
 	buf_char(out, '[');
 	buf_char(out, t.level);
@@ -86,7 +86,7 @@ static void sym_text(const struct feed_frame *x, struct report_frame_text t, str
 	if (t.sym)
 		buf_str(out, t.sym);
 	else
-		buf_printf(out, "0x%016llx", (unsigned long long)x->rel);
+		buf_printf(out, "0x%016llx", (unsigned long long)t.address);
 	if (t.is_inlined)
 		buf_str(out, " (inlined)");
 }
@@ -104,7 +104,7 @@ static void srcline_text(const struct feed_frame *x, struct report_frame_text t,
 		buf_printf(out, "%s+0x%llx", x->sym->name,
 			   (unsigned long long)(x->rel - x->sym->start));
 	} else if (!is_file_only) {
-		buf_printf(out, "%s[%llx]", t.dso, (unsigned long long)x->rel);
+		buf_printf(out, "%s[%llx]", t.dso, (unsigned long long)t.address);
 	}
 }
 
@@ -117,7 +117,7 @@ void feed_frame_text(const struct report_feed *f, uint32_t frame, enum report_ke
 	if (key == REPORT_DSO)
 		buf_str(out, t.dso);
 	else if (key == REPORT_SYM)
-		sym_text(x, t, out);
+		sym_text(t, out);
 	else
 		srcline_text(x, t, key == REPORT_SRCFILE, out);
 }

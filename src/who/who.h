@@ -3,6 +3,7 @@
 #define WHO_WHO_H
 
 #include <clew/err.h>
+#include <clew/time.h>
 
 #include "base/budget.h"
 #include "base/intern.h"
@@ -45,6 +46,9 @@ struct who_space {
 	uint32_t generation;      /* grows with each change of the maps */
 	uint32_t code_generation; /* grows with each change that executable ones take part in */
 	struct who_map *last;     /* of the last successful lookup */
+	/* The consumer's: in [code_from, code_to) the same maps hold the same code. Empty at first.
+	 */
+	struct clew_perf_ns code_from, code_to;
 };
 
 struct who_thread {
@@ -114,6 +118,9 @@ uint64_t who_nr_maps_dropped(const struct who *w);
  * program: its call stack still starts there.
  */
 void who_space_settle(struct who *w, struct who_space *s);
+
+/** Empty who_space.code_from and code_to of all. */
+void who_forget_code(struct who *w);
 
 /** The map that covers @p addr, or NULL. O(log maps). */
 struct who_map *who_space_find(struct who_space *s, uint64_t addr);

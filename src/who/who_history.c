@@ -2,7 +2,6 @@
 #include "who/who_history.h"
 
 enum {
-	MAX_JITS = 1 << 12,
 	MAX_SPACES = 1 << 30, /* who_task.space */
 };
 
@@ -127,35 +126,6 @@ static enum clew_err take_map(struct who_history *h, struct clew_perf_ns time, u
 	return put(h, version, map) || h->pool.is_full ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-/** "jit-PID.dump", which a compiler maps so that the recording names it. */
-static bool is_jitdump(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t digits = strncmp(name, "jit-", 4) ? 0 : strspn(name + 4, "0123456789");
-
-	return digits && !strcmp(name + 4 + digits, ".dump");
-}
-
-static enum clew_err note_jit(struct who_history *h, const struct perf_mmap *m)
-{
-	uint32_t path;
-
-	/* A guest's compiler has another clock. */
-	if (h->jits.nr >= MAX_JITS || !is_jitdump(m->filename) || who_guests_id(&h->guests, m->pid))
-		return CLEW_OK;
-	path = intern_str(&h->texts, m->filename);
-	if (path == INTERN_FAILED)
-		return CLEW_NO_MEMORY;
-	vec_for_each (&h->jits, j) {
-		if (j->pid == m->pid && j->path == intern_get(&h->texts, path))
-			return CLEW_OK;
-	}
-	return vec_push(&h->jits,
-			(struct who_jit){.pid = m->pid, .path = intern_get(&h->texts, path)})
-		     ? CLEW_OK
-		     : CLEW_NO_MEMORY;
-}
-
 /* --- threads --- */
 
 static const struct who_thread_line *thread_find(const struct who_history *h, uint32_t tid)
@@ -228,7 +198,7 @@ enum clew_err who_history_mmap(struct who_history *h, struct clew_perf_ns time, 
 
 	h->nr_taken++;
 	space = is_kernel ? h->kernel : meet(h, time, m->pid, m->tid);
-	if (space == WHO_NONE || (!is_kernel && note_jit(h, m)))
+	if (space == WHO_NONE)
 		return CLEW_NO_MEMORY;
 	if (!is_kernel && !time.ns)
 		thread_get(h, m->tid)->has_found_maps = true;
@@ -246,8 +216,10 @@ static bool exec(struct who_history *h, struct clew_perf_ns time, uint32_t space
 	struct who_space_line *s = &h->spaces.data[space];
 
 	/* Nothing was mapped: it is the same program still, without records so far. */
-	if (!maps || !maps->nr)
+	if (!maps || !maps->nr) {
+		h->versions.data[old].time = time;
 		return true;
+	}
 	version = version_new(h, NULL, old);
 	if (version == WHO_NONE || !who_timeline_add(&s->versions, time, version) ||
 	    !who_timeline_add(&s->execs, time, (uint32_t)s->execs.nr + 1))
@@ -377,23 +349,52 @@ enum clew_err who_history_run(struct who_history *h, struct clew_perf_ns time, u
 
 /* --- versions --- */
 
-static bool add_version(struct who_history *h, struct who_timeline *to,
-			const struct who_change *from, struct clew_perf_ns time,
-			const void *patches)
+void who_history_close(struct who_history *h)
+{
+	vec_for_each (&h->versions, v)
+		v->pid = WHO_NONE;
+	/* Of one that processes share, the first one's: it is what the others were forked from. */
+	vec_for_each (&h->spaces, s) {
+		for (size_t i = 0; i < s->versions.nr; i++) {
+			const struct who_change *e = &s->versions.data[i];
+			struct who_version *v = &h->versions.data[e->value];
+
+			if (v->is_kernel || v->pid != WHO_NONE)
+				continue;
+			v->pid = s->pid;
+			if (v->time.ns < e->time.ns)
+				v->time = e->time;
+		}
+	}
+}
+
+static bool keep_version(struct who_timeline *to, const struct who_change *e)
+{
+	return who_timeline_add(to, e->time, e->value);
+}
+
+static bool add_version(struct who_history *h, const struct who_split *split,
+			struct who_timeline *to, const struct who_change *from,
+			struct clew_perf_ns time)
 {
 	struct who_version v = h->versions.data[from->value];
 
 	v.maps = who_maps_hold(v.maps);
-	v.patches = patches;
-	v.time = time;
+	v.patches = split->patches;
+	if (v.time.ns < time.ns)
+		v.time = time;
+	if (split->known_at.ns < v.time.ns)
+		v.time = split->known_at;
+	if (!v.is_kernel)
+		v.pid = h->spaces.data[split->space].pid;
 	return version_add(h, &v) != WHO_NONE &&
 	       who_timeline_add(to, time, (uint32_t)h->versions.nr - 1);
 }
 
-static bool split_at(struct who_history *h, struct who_timeline *to,
-		     const struct who_timeline *from, const struct clew_perf_ns *times,
-		     size_t nr_times, const void *patches)
+static bool split_at(struct who_history *h, const struct who_split *split, struct who_timeline *to,
+		     const struct who_timeline *from)
 {
+	const struct clew_perf_ns *times = split->times;
 	size_t t = 0;
 
 	for (size_t i = 0; i < from->nr; i++) {
@@ -401,24 +402,28 @@ static bool split_at(struct who_history *h, struct who_timeline *to,
 		struct clew_perf_ns end =
 			i + 1 < from->nr ? from->data[i + 1].time : clew_perf_ns_none();
 
-		while (t < nr_times && times[t].ns <= e->time.ns)
+		if (end.ns <= split->from.ns || e->time.ns >= split->to.ns) {
+			if (!keep_version(to, e))
+				return false;
+			continue;
+		}
+		while (t < split->nr_times && times[t].ns <= e->time.ns)
 			t++;
-		if (!add_version(h, to, e, e->time, patches))
+		if (!add_version(h, split, to, e, e->time))
 			return false;
-		for (; t < nr_times && times[t].ns < end.ns; t++) {
-			if (!add_version(h, to, e, times[t], patches))
+		for (; t < split->nr_times && times[t].ns < end.ns; t++) {
+			if (!add_version(h, split, to, e, times[t]))
 				return false;
 		}
 	}
 	return true;
 }
 
-bool who_history_split(struct who_history *h, uint32_t space, const struct clew_perf_ns *times,
-		       size_t nr_times, const void *patches)
+bool who_history_split(struct who_history *h, const struct who_split *split)
 {
-	struct who_timeline next = {0}, *versions = &h->spaces.data[space].versions;
+	struct who_timeline next = {0}, *versions = &h->spaces.data[split->space].versions;
 
-	if (!split_at(h, &next, versions, times, nr_times, patches)) {
+	if (!split_at(h, split, &next, versions)) {
 		vec_done(&next);
 		return false;
 	}
@@ -504,7 +509,6 @@ void who_history_done(struct who_history *h)
 	}
 	vec_for_each (&h->versions, v)
 		who_maps_release(&h->pool, v->maps);
-	vec_done(&h->jits);
 	vec_done(&h->threads);
 	vec_done(&h->spaces);
 	vec_done(&h->versions);

@@ -24,6 +24,7 @@ struct who_version {
 	/* Patches up to here are in; later ones where nothing was before. */
 	struct clew_perf_ns time;
 	const void *patches; /* of who_history_split(); NULL: none */
+	uint32_t pid;        /* of a process's code, after who_history_close(); WHO_NONE */
 	bool is_kernel, is_guest;
 };
 
@@ -58,12 +59,6 @@ struct who_thread_line {
 	struct who_timeline comms; /* value: in texts */
 };
 
-/** A jitdump file, which a compiler at run time maps so that the recording names it. */
-struct who_jit {
-	uint32_t pid;
-	const char *path;
-};
-
 struct who_history {
 	struct who_map_pool pool;
 	struct intern texts;
@@ -78,9 +73,6 @@ struct who_history {
 	struct {
 		VEC(struct who_version);
 	} versions;
-	struct {
-		VEC(struct who_jit);
-	} jits;
 	size_t nr_taken;
 	uint32_t kernel; /* its space */
 	struct who_guests guests;
@@ -122,10 +114,20 @@ enum clew_err who_history_seen(struct who_history *h, struct clew_perf_ns time, 
 enum clew_err who_history_reborn(struct who_history *h, struct clew_perf_ns time, uint32_t pid,
 				 uint32_t tid);
 
-/** All was taken: @p space has a version of its own from each of @p times on (ascending), each with
- * @p patches. @return false: out of memory. */
-bool who_history_split(struct who_history *h, uint32_t space, const struct clew_perf_ns *times,
-		       size_t nr_times, const void *patches);
+/** All was taken: each version knows when it began, and whose it is. */
+void who_history_close(struct who_history *h);
+
+/** A space's versions are to be split. */
+struct who_split {
+	uint32_t space;
+	struct clew_perf_ns from, to;     /* only those of a time in here; to none: no end */
+	const struct clew_perf_ns *times; /* ascending: one of its own from each on, */
+	size_t nr_times;
+	const void *patches;          /* and all have these */
+	struct clew_perf_ns known_at; /* as they were then; none: as of each version */
+};
+/** After who_history_close(). @return false: out of memory. */
+bool who_history_split(struct who_history *h, const struct who_split *split);
 
 /** The task that has the number @p tid at @p time; the first one before that. NULL: no such thread.
  */

@@ -52,6 +52,19 @@ void who_space_exec(struct who *w, struct who_space *s)
 	s->code_generation++;
 }
 
+void who_forget_code(struct who *w)
+{
+	for (size_t i = 0; i < w->threads.cap; i++) {
+		struct who_thread *t =
+			w->threads.used[i]
+				? (struct who_thread *)(uintptr_t)w->threads.slots[i].value
+				: NULL;
+
+		if (t && t->space)
+			t->space->code_from = t->space->code_to = (struct clew_perf_ns){0};
+	}
+}
+
 void who_space_settle(struct who *w, struct who_space *s)
 {
 	if (!s->before_exec)

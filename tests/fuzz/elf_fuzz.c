@@ -105,7 +105,7 @@ static void read_texts(const uint8_t *data, size_t size)
 	intern_done(&modules);
 	sym_table_init(&t, NULL, 0);
 	perf_map_collect(&t, bytes_of(data, size));
-	sym_table_finish(&t, SYM_FILL_NONE);
+	sym_table_finish(&t, SYM_FILL_LATEST);
 	sym_table_find(&t, 0x1000);
 	sym_table_done(&t);
 }

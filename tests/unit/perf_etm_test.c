@@ -881,12 +881,12 @@ static void test_jitdump(void)
 		run_once(&m, 0, 11, &other);
 		run_once(&m, 0, 20, &at);
 		expect(&m,
-		       monotonic ? "cpu 0: 50000+8 /tmp/perf-100.map 100/100 one el0\n"
-				   "cpu 0: 50100+8 /tmp/perf-100.map 100/100 one el0\n"
-				   "cpu 0: 50000+16 /tmp/perf-100.map 100/100 one el0\n"
-				 : "cpu 0: 50000+16 /tmp/perf-100.map 100/100 one el0\n"
-				   "cpu 0: 50100+8 /tmp/perf-100.map 100/100 one el0\n"
-				   "cpu 0: 50000+16 /tmp/perf-100.map 100/100 one el0\n",
+		       monotonic ? "cpu 0: 50000+8 /tmp/perf-100.map:f 100/100 one el0\n"
+				   "cpu 0: 50100+8 /tmp/perf-100.map:f 100/100 one el0\n"
+				   "cpu 0: 50000+16 /tmp/perf-100.map:f 100/100 one el0\n"
+				 : "cpu 0: 50000+16 /tmp/perf-100.map:f 100/100 one el0\n"
+				   "cpu 0: 50100+8 /tmp/perf-100.map:f 100/100 one el0\n"
+				   "cpu 0: 50000+16 /tmp/perf-100.map:f 100/100 one el0\n",
 		       "code made at run time: of its time where the clocks are one");
 	}
 }

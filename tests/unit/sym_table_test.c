@@ -93,7 +93,7 @@ static void test_sizes(void)
 	CHECK_STR(name_at(&t, 0x4000), NULL, "and no further");
 	CHECK_STR(name_at(&t, 0xfff), NULL, "before the first");
 	sym_table_done(&t);
-	build(&t, rows, 3, SYM_FILL_NONE);
+	build(&t, rows, 3, SYM_FILL_LATEST);
 	CHECK_STR(name_at(&t, 0x1000), "open", "unfilled: size 0 covers its own address");
 	CHECK_STR(name_at(&t, 0x1001), NULL, "and nothing else");
 	sym_table_done(&t);
@@ -117,7 +117,7 @@ static void test_overlaps(void)
 		rows[i] = (struct row){(x >> 8) % 20000, (x >> 3) % 200, "some_name", STB_GLOBAL,
 				       STT_FUNC};
 	}
-	build(&t, rows, N, SYM_FILL_NONE);
+	build(&t, rows, N, SYM_FILL_LATEST);
 	for (uint64_t a = 0; a < 21000; a++) {
 		const struct sym *s = sym_table_find(&t, a);
 

@@ -133,7 +133,13 @@ static void test_split(void)
 	map(&h, 10, 100, 0x1000, "a");
 	map(&h, 20, 100, 0x1000, "b");
 	space = space_of(&h, 100, 10);
-	who_history_split(&h, space, times, 2, times);
+	who_history_close(&h);
+	who_history_split(&h, &(struct who_split){.space = space,
+						  .to = clew_perf_ns_none(),
+						  .times = times,
+						  .nr_times = 2,
+						  .patches = times,
+						  .known_at = clew_perf_ns_none()});
 	CHECK_EQ(h.spaces.data[space].versions.nr, 4, "a version from each replacement of code on");
 	CHECK(!strcmp(path_at(&h, 100, 16, 0x1000), "a") &&
 		      !strcmp(path_at(&h, 100, 26, 0x1000), "b"),

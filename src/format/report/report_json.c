@@ -93,6 +93,8 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 		json_put_u64(j, "aux_missing_bytes", s->nr_aux_missing);
 	if (s->kernel_note)
 		json_put_string(j, "kernel_note", s->kernel_note);
+	if (s->code_note)
+		json_put_string(j, "code_note", s->code_note);
 	if (s->stacks_note) {
 		json_put_string(j, "stacks_note", s->stacks_note);
 		json_put_u64(j, "unknown_stacks", s->nr_stacks_unknown);

@@ -300,6 +300,8 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 	if (s->kernel_note)
 		escape_printf(out, "# Kernel symbols: %s\n", s->kernel_note);
 	put_unchecked(out, s);
+	if (s->code_note)
+		escape_printf(out, "# Code made at run time: %s\n", s->code_note);
 	put_all_unresolved(out, s);
 }
 

@@ -97,7 +97,7 @@ static void put_place(struct buf *b, const struct script_place_style *style,
 	}
 	if (loc->dso) {
 		json_put_string(&p, "dso", dso_path(loc->dso));
-		json_put_hex(&p, "dsoff", loc->rel);
+		json_put_hex(&p, "dsoff", ana_loc_address(loc));
 	}
 	if (ana_level_name(loc->level))
 		json_put_string(&p, "kind", ana_level_name(loc->level));

@@ -33,7 +33,7 @@ bool script_keeps(const char *symbols, const char *dsos, const struct ana_loc *l
 
 static uint64_t sym_offset(const struct ana_loc *loc)
 {
-	return loc->sym ? loc->rel - loc->sym->start : loc->rel;
+	return loc->sym ? loc->rel - loc->sym->start : ana_loc_address(loc);
 }
 
 static void add_offset(struct buf *b, uint64_t offset)
@@ -73,7 +73,7 @@ void script_add_dso(struct buf *b, const struct script_place_style *style,
 	buf_char(b, '(');
 	escape_memo_add(style->names, b, dso_name(style, loc->dso));
 	if (style->fields & SCRIPT_DSOFF && loc->dso)
-		add_offset(b, loc->rel);
+		add_offset(b, ana_loc_address(loc));
 	buf_char(b, ')');
 }
 
@@ -90,7 +90,7 @@ static void add_source(struct buf *b, const struct script_place_style *style,
 	if (!file) {
 		escape_str(b, dso_short_name(loc->dso));
 		buf_char(b, '[');
-		buf_hex(b, loc->rel, 0, ' ');
+		buf_hex(b, ana_loc_address(loc), 0, ' ');
 		buf_char(b, ']');
 		return;
 	}
@@ -107,7 +107,7 @@ static uint64_t shown_address(const struct ana_loc *loc, bool is_chain)
 	if (!is_chain || !loc->dso || dso_kind(loc->dso) == DSO_KERNEL ||
 	    dso_kind(loc->dso) == DSO_MODULE)
 		return loc->ip;
-	return loc->rel;
+	return ana_loc_address(loc);
 }
 
 static void add_inlined(struct buf *b, const struct script_place_style *style,

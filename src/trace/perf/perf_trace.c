@@ -187,13 +187,11 @@ static const struct trace_input_ops ops = {.run = aux_streams_run,
 					   .windows = windows,
 					   .free = free_trace};
 
-static enum clew_err close_patches(struct perf_trace *p, const struct dso_store_opts *symbols)
+static enum clew_err close_patches(struct perf_trace *p)
 {
-	const struct trace_patches_opts opts = {.symfs = symbols->symfs,
-						.is_forced = symbols->force,
-						.has_clock = trace_is_monotonic(p)};
-
-	return trace_patches_close(&p->patches, &p->history, &opts);
+	ana_places_set_clock(p->places, perf_file_evlist(p->file));
+	who_history_close(&p->history);
+	return trace_patches_close(&p->patches, &p->history, &p->places->programs);
 }
 
 /** What is opened; @p first and @p places are an analysis's of the same recording, or NULL. */
@@ -260,7 +258,7 @@ static enum clew_err init(struct perf_trace *p, const struct opening *o, struct 
 				 "neither CoreSight trace nor SPE records in it");
 	if (close_chunks(p) ||
 	    !aux_chunks_sum(&p->chunks, &p->trace.nr_bytes, &p->trace.nr_missing_bytes) ||
-	    !perf_trace_make_units(p) || close_patches(p, o->symbols) || trace_ran_close(p) ||
+	    !perf_trace_make_units(p) || close_patches(p) || trace_ran_close(p) ||
 	    aux_wanted_make(&p->wanted, p))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;

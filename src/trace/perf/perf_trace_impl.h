@@ -105,6 +105,5 @@ bool perf_trace_make_units(struct perf_trace *p);
 
 enum clew_err trace_records_read(struct perf_trace *p, struct clew_diag *diag);
 /** Do records have the time of CLOCK_MONOTONIC, as what is not the kernel uses it? */
-bool trace_is_monotonic(const struct perf_trace *p);
 
 #endif

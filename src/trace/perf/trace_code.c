@@ -547,12 +547,32 @@ static uint8_t level_of(const struct perf_trace *p, uint32_t space, const struct
 	return p->history.versions.data[version].is_kernel ? ANA_KERNEL : ANA_USER;
 }
 
+/** The process whose version of a space it is. */
+static uint32_t pid_of(const struct perf_trace *p, uint32_t space, const struct who_map *m)
+{
+	uint32_t version = space >> BACK_BITS, pid = WHO_NONE;
+
+	if (version >= TRACE_NR_NO_CODE && version < p->history.versions.nr)
+		pid = p->history.versions.data[version].pid;
+	return pid == WHO_NONE ? m->pid : pid;
+}
+
+/** What is added to a version was nowhere before: it counts as there from the beginning. */
+static struct jit_when when_of(const struct perf_trace *p, uint32_t space)
+{
+	uint32_t version = space >> BACK_BITS;
+
+	if (version < TRACE_NR_NO_CODE || version >= p->history.versions.nr)
+		return (struct jit_when){clew_perf_ns_none(), true};
+	return (struct jit_when){p->history.versions.data[version].time, true};
+}
+
 static const struct ana_loc *make_loc(struct perf_trace *p, uint64_t key, uint32_t space,
 				      struct who_map *m, uint64_t addr, bool is_return)
 {
 	struct trace_loc *l = arena_zalloc(&p->places->memory, sizeof(*l));
 	struct ana_place *place = m ? ana_place_of(p->places, m) : NULL;
-	uint64_t rel;
+	struct ana_spot spot;
 
 	if (!l || (m && !place) || !map_u64_put(&p->locs, key, (uintptr_t)l))
 		return NULL;
@@ -565,30 +585,44 @@ static const struct ana_loc *make_loc(struct perf_trace *p, uint64_t key, uint32
 				  .is_return = is_return};
 	if (!place)
 		return &l->loc;
-	if (!place->is_absolute)
-		l->loc.rel = addr - m->start + m->pgoff;
-	l->loc.dso = place->dso;
-	rel = l->loc.rel - is_return;
-	l->loc.sym = place->only_sym ? place->only_sym : dso_find_sym(place->dso, rel);
-	return ana_places_add_lines(p->places, place->dso, rel, &p->places->memory, &l->loc)
+	if (ana_places_find(p->places, place, m, pid_of(p, space, m), when_of(p, space),
+			    addr - is_return, &spot))
+		return NULL;
+	l->loc.rel = spot.rel + is_return;
+	l->loc.dso = spot.dso;
+	if (spot.has_no_name)
+		return &l->loc;
+	l->loc.sym = place->only_sym ? place->only_sym : dso_find_sym(spot.dso, spot.rel);
+	return ana_places_add_lines(p->places, spot.dso, spot.rel, &p->places->memory, &l->loc)
 		     ? &l->loc
 		     : NULL;
+}
+
+/** Code made at run time differs by version of the space; what is of a file does not. */
+static bool is_one_place(struct perf_trace *p, struct who_map *m)
+{
+	const struct ana_place *place = m ? ana_place_of(p->places, m) : NULL;
+
+	return place && !place->is_jit;
 }
 
 const struct ana_loc *trace_code_locate(struct perf_trace *p, uint32_t space, uint64_t addr,
 					bool is_return)
 {
 	struct who_map *m = map_at(&p->history, space, addr - is_return);
-	uint64_t key = hash_two(addr, m ? (uintptr_t)m : space) ^ is_return, *at;
 	const struct ana_loc *loc = NULL;
+	bool is_one;
+	uint64_t key, *at;
 
 	os_lock(p->lock);
+	is_one = is_one_place(p, m);
+	key = hash_two(addr, is_one ? (uintptr_t)m : space) ^ is_return;
 	/* Two of one hash: the second goes to the next free number. */
 	for (; (at = map_u64_get(&p->locs, key)) && !loc; key++) {
 		const struct trace_loc *l = (const struct trace_loc *)(uintptr_t)*at;
 
 		if (l->loc.ip == addr && l->loc.is_return == is_return && l->map == m &&
-		    (m || l->space == space))
+		    (is_one || l->space == space))
 			loc = &l->loc;
 	}
 	if (!loc)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "trace/perf/trace_patches.h"
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-
 struct times {
 	VEC(struct clew_perf_ns);
 };
@@ -22,23 +19,23 @@ static bool times_of(const struct code_patches *p, struct times *ret)
 	return true;
 }
 
-static bool split(struct who_history *h, uint32_t space, const struct code_patches *patches)
+/** @p to: filled but for what @p patches say. */
+static bool split(struct who_history *h, struct who_split *to, const struct code_patches *patches)
 {
 	struct times times = {0};
-	bool ok = times_of(patches, &times) &&
-		  who_history_split(h, space, times.data, times.nr, patches);
+	bool ok = times_of(patches, &times);
 
+	to->times = times.data;
+	/* What is known as of one time does not change. */
+	to->nr_times = clew_perf_ns_is_known(to->known_at) ? 0 : times.nr;
+	to->patches = patches;
+	ok = ok && who_history_split(h, to);
 	vec_done(&times);
 	return ok;
 }
 
 void trace_patches_done(struct trace_patches *p)
 {
-	vec_for_each (&p->jits, j) {
-		code_patches_free(j->patches);
-		os_map_done(&j->map);
-	}
-	vec_done(&p->jits);
 	code_patches_free(p->pokes);
 	arena_done(&p->memory);
 }
@@ -59,63 +56,47 @@ enum clew_err trace_patches_poke(struct trace_patches *p, struct clew_perf_ns ti
 	return code_patches_poke(p->pokes, &p->memory, &poke);
 }
 
-/** What the process's compiler wrote, into all of its files; NULL: nothing. */
-static struct trace_jit *jit_of(struct trace_patches *p, uint32_t pid)
+static bool split_by_program(struct who_history *h, uint32_t space, struct ana_programs *programs,
+			     uint32_t program)
 {
-	vec_for_each (&p->jits, j) {
-		if (j->pid == pid)
-			return j;
-	}
-	return NULL;
+	struct who_split to = {.space = space};
+	const struct code_patches *patches = ana_program_patches(programs, program, &to.known_at);
+
+	if (!patches || !patches->all.nr)
+		return true;
+	to.from = programs->all.data[program].from;
+	to.to = programs->all.data[program].to;
+	return split(h, &to, patches);
 }
 
-static enum clew_err read_jit(struct trace_patches *p, const struct who_jit *file,
-			      const struct trace_patches_opts *opts)
-{
-	clew_auto(buf_done) struct buf path = {0};
-	struct trace_jit *first = jit_of(p, file->pid);
-	struct code_patches *patches = first ? first->patches : code_patches_new();
-
-	if (!patches)
-		return CLEW_NO_MEMORY;
-	if (!vec_push(&p->jits, (struct trace_jit){.pid = file->pid})) {
-		if (!first)
-			code_patches_free(patches);
-		return CLEW_NO_MEMORY;
-	}
-	if (!first)
-		p->jits.data[p->jits.nr - 1].patches = patches;
-	buf_printf(&path, "%s%s", opts->symfs ? opts->symfs : "", file->path);
-	return code_patches_dump(patches, buf_cstr(&path), opts->is_forced, opts->has_clock,
-				 &p->jits.data[p->jits.nr - 1].map);
-}
-
-static enum clew_err split_jits(struct trace_patches *p, struct who_history *h)
+/** Each program of a space's process has code of its own. */
+static bool split_by_programs(struct who_history *h, struct ana_programs *programs)
 {
 	for (size_t i = 0; i < h->spaces.nr; i++) {
-		const struct trace_jit *j = jit_of(p, h->spaces.data[i].pid);
+		uint32_t pid = h->spaces.data[i].pid, program;
 
-		if (j && j->patches->all.nr && !split(h, (uint32_t)i, j->patches))
-			return CLEW_NO_MEMORY;
+		if (i == h->kernel)
+			continue;
+		for (size_t k = 0; (program = ana_program_of(programs, pid, k)) != ANA_NO_PROGRAM;
+		     k++) {
+			if (!split_by_program(h, (uint32_t)i, programs, program))
+				return false;
+		}
 	}
-	return CLEW_OK;
+	return true;
 }
 
 enum clew_err trace_patches_close(struct trace_patches *p, struct who_history *h,
-				  const struct trace_patches_opts *opts)
+				  struct ana_programs *programs)
 {
-	enum clew_err err = CLEW_OK;
+	struct who_split kernel = {
+		.space = h->kernel, .to = clew_perf_ns_none(), .known_at = clew_perf_ns_none()};
+	enum clew_err err;
 
-	for (size_t i = 0; !err && i < h->jits.nr; i++)
-		err = read_jit(p, &h->jits.data[i], opts);
-	for (size_t i = 0; !err && i < p->jits.nr; i++)
-		err = p->jits.data[i].patches ? code_patches_close(p->jits.data[i].patches)
-					      : CLEW_OK;
-	if (!err && h->jits.nr)
-		err = split_jits(p, h);
-	if (!err && p->pokes)
-		err = code_patches_close(p->pokes);
-	if (!err && p->pokes && !split(h, h->kernel, p->pokes))
-		err = CLEW_NO_MEMORY;
-	return err;
+	if (!split_by_programs(h, programs))
+		return CLEW_NO_MEMORY;
+	if (!p->pokes)
+		return CLEW_OK;
+	err = code_patches_close(p->pokes);
+	return err ? err : split(h, &kernel, p->pokes) ? CLEW_OK : CLEW_NO_MEMORY;
 }

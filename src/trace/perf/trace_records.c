@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <time.h>
-
 #include "base/err.h"
 #include "trace/perf/perf_trace_impl.h"
 #include "who/who_play.h"
@@ -17,18 +15,6 @@ struct beside {
 	struct clew_perf_ns time; /* on the history's line */
 	uint32_t machine;         /* 0: the host */
 };
-
-bool trace_is_monotonic(const struct perf_trace *p)
-{
-	const struct perf_evlist *l = perf_file_evlist(p->file);
-
-	vec_for_each (&l->evsels, e) {
-		if (perf_attr_has(&(*e)->attr, PERF_ATTR_USE_CLOCKID) &&
-		    (*e)->attr.clockid == CLOCK_MONOTONIC)
-			return p->has_clock;
-	}
-	return false;
-}
 
 /** A file has one from the first record on, a pipe once its events are known. Samples then say
  * nothing that is asked here: they neither stand for time nor need to be put in order. */
@@ -161,6 +147,15 @@ static enum clew_err take_ids(struct perf_trace *p, const struct perf_record *r)
 	return err ? err : aux_chunks_take_ids(&p->chunks, r);
 }
 
+/** Which program of a process made code at run time, and its jitdump files. */
+static enum clew_err take_program(struct perf_trace *p, const struct perf_record *r,
+				  struct clew_perf_ns time)
+{
+	uint32_t pid;
+
+	return ana_places_take_program(p->places, r, time, &pid);
+}
+
 static enum clew_err take_history(struct perf_trace *p, const struct perf_record *r,
 				  const struct beside *b)
 {
@@ -172,6 +167,8 @@ static enum clew_err take_history(struct perf_trace *p, const struct perf_record
 		return CLEW_NO_MEMORY;
 	if (r->type == PERF_RECORD_TEXT_POKE)
 		return b->machine ? CLEW_OK : take_poke(p, r, b->time);
+	if (!b->machine && take_program(p, r, b->time))
+		return CLEW_NO_MEMORY;
 	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
 }
 
@@ -212,6 +209,7 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 		return trace_ran_begin(p);
 	case PERF_RECORD_TIME_CONV:
 		p->has_time_conv = !perf_time_conv_parse(r, &p->time_conv);
+		ana_places_take_time_conv(p->places, r);
 		return CLEW_OK;
 	case PERF_RECORD_HEADER_BUILD_ID:
 		return perf_build_id_parse(r, &id) ? CLEW_BAD_FILE
@@ -224,6 +222,8 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 	if (!p->has_clock)
 		look_for_clock(p);
 	read_sample_id(p, r, time, &b);
+	if (r->type == PERF_RECORD_NAMESPACES)
+		return b.machine ? CLEW_OK : ana_places_take_namespaces(p->places, r);
 	err = take_switches(p, r, &b);
 	if (err && err != CLEW_BAD_FILE)
 		return err;
