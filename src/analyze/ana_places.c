@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path_name.h"
+#include "os/clock.h"
 #include "perfdata/perf_clock.h"
 #include "perfdata/perf_feature_lists.h"
 #include "who/who_guests.h"
@@ -453,6 +454,29 @@ void ana_places_take_time_conv(struct ana_places *p, const struct perf_record *r
 		p->time_conv = conv;
 }
 
+/*
+ * When programs began, as files' times say it: the recorder wrote it beside a clock that was
+ * chosen. Other clocks count from the boot; what they stood still in suspend makes the time too
+ * early, never too late.
+ */
+static void find_wall(struct ana_places *p, const struct dso_store_opts *opts,
+		      struct perf_file *file)
+{
+	struct ana_wall *w = &p->programs.wall;
+	struct perf_clock_data clock;
+	uint64_t now, ignored;
+
+	if (perf_features_clock_data(perf_file_features(file), &clock)) {
+		*w = (struct ana_wall){.offset = clock.wall_clock_ns - clock.clockid_ns,
+				       .is_known = true};
+		return;
+	}
+	if ((opts && opts->no_proc_root) || !os_clock_read(CLOCK_BOOTTIME, &now, &ignored))
+		return;
+	w->boot = w->offset = os_wall_ns() - now;
+	w->is_known = true;
+}
+
 enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts *opts,
 			      struct dso_store *dsos, struct perf_file *file, struct budget *budget)
 {
@@ -463,6 +487,7 @@ enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts 
 	p->programs.dsos = dsos;
 	p->programs.mnt_ns = &p->mnt_ns;
 	p->programs.account = &p->account;
+	find_wall(p, opts, file);
 	return p->dsos ? take_build_ids(p, file) : CLEW_NO_MEMORY;
 }
 

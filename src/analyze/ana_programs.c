@@ -6,7 +6,10 @@
 #include "base/search.h"
 #include "who/who.h"
 
-enum { MAX_FORKS = 16 /* how far up a child's code is looked for */ };
+enum {
+	MAX_FORKS = 16, /* how far up a child's code is looked for */
+	BOOT_SLACK_NS = 2000 * 1000 * 1000
+};
 
 void ana_programs_done(struct ana_programs *p)
 {
@@ -141,11 +144,29 @@ enum clew_err ana_programs_take(struct ana_programs *p, const struct perf_record
 	return CLEW_OK;
 }
 
+/* The recording's clock is no clock of files: it may be fast or slow by some millionths. */
+static uint64_t doubt_of(struct clew_perf_ns time)
+{
+	return BOOT_SLACK_NS + time.ns / 10000;
+}
+
 static uint64_t wall_of(const struct ana_programs *p, struct clew_perf_ns time)
 {
-	if (!p->has_wall || !time.ns || !clew_perf_ns_is_known(time))
-		return 0;
-	return time.ns + (uint64_t)p->wall_offset;
+	return time.ns && clew_perf_ns_is_known(time) ? time.ns + p->wall.offset : 0;
+}
+
+static struct dso_life life_of(const struct ana_programs *p, const struct ana_program *prog)
+{
+	struct dso_life life = {.from = wall_of(p, prog->from)};
+
+	if (!p->wall.is_known)
+		return (struct dso_life){0};
+	life.since = p->wall.boot;
+	if (p->wall.boot)
+		life.from -= life.from ? doubt_of(prog->from) : 0;
+	else
+		life.to = wall_of(p, prog->to);
+	return life;
 }
 
 /** What the parents' compilers wrote for it into files that they had mapped. */
@@ -168,7 +189,7 @@ struct dso *ana_program_dso(struct ana_programs *p, uint32_t program)
 	struct dso_key key = {
 		.kind = DSO_JIT, .path = path, .pid = prog->pid, .program = prog->serial};
 	const uint64_t *mnt_ns = map_u64_get(p->mnt_ns, prog->pid);
-	struct dso_life life = {.from = wall_of(p, prog->from), .to = wall_of(p, prog->to)};
+	struct dso_life life = life_of(p, prog);
 
 	if (prog->dso)
 		return prog->dso;

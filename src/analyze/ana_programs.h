@@ -37,8 +37,12 @@ struct ana_programs {
 		});
 	} of_pid;
 	struct budget_account *account; /* borrowed */
-	int64_t wall_offset;            /* add to the recording's time: ns since 1970 */
-	bool has_wall;
+	struct ana_wall {
+		uint64_t offset; /* add to the recording's time: ns since 1970 */
+		uint64_t
+			boot; /* or at least that, of a recording since this boot; 0: it is exact */
+		bool is_known;
+	} wall;
 };
 
 void ana_programs_done(struct ana_programs *p);

@@ -53,7 +53,7 @@ static const char *why_not_its(const struct dso *d, int fd)
 
 	if (d->store->opts.force || os_fd_identity(fd, &id))
 		return NULL;
-	if (l->from && id.mtime_ns + SLACK_NS < l->from)
+	if (l->from && id.mtime_ns >= l->since && id.mtime_ns + SLACK_NS < l->from)
 		return "perf-PID.map is older than the process; -f reads it anyway";
 	if (l->to && id.mtime_ns > l->to + SLACK_NS)
 		return "perf-PID.map was written after the process had ended, by another of that "

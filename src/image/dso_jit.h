@@ -14,6 +14,7 @@
 /** When the program lived, for whether a perf-PID.map is its; in ns since 1970, 0: unknown. */
 struct dso_life {
 	uint64_t from, to; /* its start (or exec), and its end (or the next exec) */
+	uint64_t since;    /* a file that is older than this says nothing of from */
 };
 void dso_jit_set_life(struct dso *d, const struct dso_life *life);
 

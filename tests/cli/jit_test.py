@@ -5,9 +5,11 @@ file is which program's; where a perf map counts. Each rule in a small recording
 import glob
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from cli.jit_lib import ARCH_TIME, RWX, Dump, Recording
@@ -65,8 +67,8 @@ def test_times():
     d.load(2000, A, 64, "second", 0xCC)
     d.load(3000, A, 64, "third", 0xF4)
     r = program(dump=d.write(folder))
-    for time in (500, 1000, 1999, 2000, 2500, 3500):
-        r.sample(PID, A + 8, time)
+    for at in (500, 1000, 1999, 2000, 2500, 3500):
+        r.sample(PID, A + 8, at)
     check(names(r) == "- first first second second third", "an address that is used again, by the sample's time", names(r))
     out = run("report", "-i", data, "-s", "sym", "--stdio")[0]
     check(all(name in out for name in ("first", "second", "third")), "report", out)
@@ -305,8 +307,41 @@ def test_map_order():
     check(names(r) == "outer inner inner outer outer end end - all", "entries that overlap", names(r))
 
 
+def test_map_age():
+    """Times of the file and of the program: by the recording's own pair of clocks, and by the boot."""
+    wall = 1700000000 * 10**9
+    path = perf_map(f"{A:x} 40 made\n")
+    r = program(at=10**12)
+    r.sample(PID, A, 10**12 + 1000)
+    r.features[29] = struct.pack("<IIQQ", 1, 1, wall, 10**12)
+    for age, want in ((3600, "-"), (1, "-"), (-1, "made")):
+        os.utime(path, ns=(wall, wall - age * 10**9))
+        check(names(r) == want, f"a map {age} s older than its program", names(r))
+    os.utime(path, ns=(wall, wall - 10**9))
+    names(r)
+    out = run("report", "-i", data, "--stdio")[0]
+    check("perf-PID.map is older than the process" in out, "which is the reason that is given", out)
+    check(names(r, "-f") == "made", "-f reads it anyway")
+    os.utime(path, ns=(wall, wall + 10**9))
+    r = program(at=10**12)
+    r.features[29] = struct.pack("<IIQQ", 1, 1, wall, 10**12)
+    r.sample(PID, A, 10**12 + 1000)
+    r.exec(PID, "next", 10**12 + 2 * 10**9)
+    r.mmap(PID, A, SIZE, "//anon", 10**12 + 2 * 10**9 + 1, RWX)
+    r.sample(PID, A, 10**12 + 3 * 10**9)
+    check(names(r) == "made -", "a map before an exec is not the next program's", names(r))
+    up = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    if up < 60 * 10**9:
+        return
+    r = program(at=up, clock=None)
+    r.sample(PID, A, up + 1000)
+    for age, want in ((30, "-"), (-1, "made")):
+        os.utime(path, ns=(0, time.time_ns() - age * 10**9))
+        check(names(r) == want, f"the same, {age} s, where clocks count from the boot", names(r))
+
+
 for test in (test_times, test_partial, test_move, test_again, test_lines, test_close, test_programs, test_fork, test_beside, test_clocks,
-             test_damaged, test_memory, test_map_order):
+             test_damaged, test_memory, test_map_order, test_map_age):
     test()
     remove_files()
 subprocess.run(["rm", "-rf", folder], check=True)
