@@ -53,8 +53,8 @@ CLEW_API const char *clew_err_name(enum clew_err code);
  *	FILE: what: the text of errno
  *	FILE: what, at offset 0x1234
  *
- * @p file names the input (NULL: none); @p diag NULL: "ok". It is copied as it is, control
- *characters included.
+ * @p file names the input (NULL: none); @p diag NULL: "ok". It is copied as it is,
+ * control characters included.
  * @return bytes of the whole text without the NUL, more than @p size - 1 where it was cut. Any
  * thread.
  */

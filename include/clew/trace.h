@@ -320,8 +320,8 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_run(
  * a time, in which all work is done.
  * @return CLEW_OK; CLEW_END: there are no more; CLEW_TRUNCATED: the same, of a recording that was
  * cut; CLEW_NO_MEMORY; CLEW_OS; what a callback returned. These come again until
- * clew_trace_rewind(). CLEW_INVALID: an argument is NULL, or clew_trace_run() has begun another
- * pass.
+ * clew_trace_rewind(). CLEW_INVALID: an argument is NULL, clew_trace_run() has begun another
+ * pass, or this is called in a callback of a pass.
  * @p diag is written with each of them, CLEW_END included.
  * Cost: as clew_trace_run(), and a copy of each item; 64 KiB of trace are decoded ahead, which may
  * be some million items.
@@ -333,7 +333,7 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_next(struct clew_trace *t,
 /** Begin a new pass for clew_trace_next(), with these options, for callbacks with @p ctx;
  * opts->skips is borrowed for the pass. The first pass needs it only for other options than the
  * default ones. @return as clew_trace_run() of @p opts. Thread: one at a time; callbacks are called
- * in the thread of clew_trace_next(). CLEW_INVALID in a callback of clew_trace_run(). */
+ * in the thread of clew_trace_next(). CLEW_INVALID in a callback of a pass. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_rewind(struct clew_trace *t, void *ctx,
 						       const struct clew_trace_run_opts *opts,
 						       struct clew_diag *diag);

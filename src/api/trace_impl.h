@@ -92,6 +92,7 @@ struct clew_trace {
 	struct clew_diag end;    /* of the pass, once that is over */
 	/* During a pass. */
 	bool is_running;     /* clew_trace_run() */
+	bool is_pulling;     /* in clew_trace_next() */
 	enum clew_err taken; /* what a callback returned that ended the pass */
 	enum clew_err (*take)(void *ctx, const struct clew_trace_batch *b);
 	void *take_ctx, *ctx; /* ctx: of the callbacks in run */

@@ -73,7 +73,7 @@ static enum clew_err take_options(const struct clew_trace *t,
 
 	if (!t)
 		return api_misuse(diag, "an argument is NULL");
-	if (t->is_running)
+	if (t->is_running || t->is_pulling)
 		return api_misuse(diag, "another pass has begun");
 	return opts_take(ret, &type, opts, diag);
 }

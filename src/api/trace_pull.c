@@ -112,29 +112,37 @@ static enum clew_err take_waiting(struct clew_trace *t, const struct clew_trace_
 	return CLEW_OK;
 }
 
+/** Until batches wait, or there is no more. */
+static enum clew_err pull(struct clew_trace *t, const struct clew_trace_batch **ret)
+{
+	struct trace_pull *p = &t->pull;
+	enum clew_err err = p->pass == TRACE_NEW ? begin_pulling(t) : CLEW_OK;
+
+	while (!err && !*ret && p->pass != TRACE_OVER) {
+		if (p->next == p->waiting.nr)
+			err = decode(t);
+		if (!err)
+			err = take_waiting(t, ret);
+	}
+	return err;
+}
+
 enum clew_err clew_trace_next(struct clew_trace *t, const struct clew_trace_batch **ret,
 			      struct clew_diag *diag)
 {
 	const struct clew_trace_batch *next = NULL;
-	enum clew_err err = CLEW_OK;
-	struct trace_pull *p;
+	enum clew_err err;
 
 	if (!t || !ret)
 		return api_misuse(diag, "an argument is NULL");
-	p = &t->pull;
-	if (p->pass == TRACE_OTHER || t->is_running)
+	if (t->pull.pass == TRACE_OTHER || t->is_running || t->is_pulling)
 		return api_misuse(diag, "another pass has begun");
-	if (p->pass == TRACE_NEW)
-		err = begin_pulling(t);
-	while (!err && !next && p->pass != TRACE_OVER) {
-		if (p->next == p->waiting.nr)
-			err = decode(t);
-		if (!err)
-			err = take_waiting(t, &next);
-	}
+	t->is_pulling = true;
+	err = pull(t, &next);
+	t->is_pulling = false;
 	if (err)
 		end_pulling(t, err);
-	if (p->pass == TRACE_OVER)
+	if (t->pull.pass == TRACE_OVER)
 		return repeat_end(t, diag);
 	*ret = next;
 	return CLEW_OK;

@@ -181,17 +181,48 @@ static enum clew_err fail(void *ctx, const struct clew_trace_batch *b)
 }
 
 /* What other functions say while a run goes on. */
-static enum clew_err call_inside(void *ctx, const struct clew_trace_batch *b)
+static enum clew_err call_all(struct clew_trace *t)
 {
-	struct clew_trace *t = ctx;
 	const struct clew_trace_batch *next;
 
-	(void)b;
 	return clew_trace_next(t, &next, NULL) == CLEW_INVALID &&
 			       clew_trace_rewind(t, NULL, NULL, NULL) == CLEW_INVALID &&
 			       clew_trace_run(t, take, t, NULL, NULL) == CLEW_INVALID
 		     ? CLEW_STOPPED
 		     : CLEW_BAD_FILE;
+}
+
+static enum clew_err call_inside(void *ctx, const struct clew_trace_batch *b)
+{
+	(void)b;
+	return call_all(ctx);
+}
+
+static enum clew_err call_at_end(void *ctx, size_t unit)
+{
+	(void)unit;
+	return call_all(ctx);
+}
+
+static enum clew_err call_on_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	(void)what;
+	(void)number;
+	(void)offset;
+	return call_all(ctx);
+}
+
+/* The same of clew_trace_next(), which calls only these. */
+static void test_inside_next(struct clew_trace *t)
+{
+	const struct clew_trace_run_opts opts = {
+		.size = sizeof(opts), .unit_end = call_at_end, .warning = call_on_warning};
+	const struct clew_trace_batch *b;
+	enum clew_err err = clew_trace_rewind(t, t, &opts, NULL);
+
+	while (err == CLEW_OK)
+		err = clew_trace_next(t, &b, NULL);
+	CHECK(err == CLEW_STOPPED, "nor may one begin in a callback of clew_trace_next()");
 }
 
 static enum clew_err count_insn(void *ctx, const struct clew_trace_insn *i)
@@ -248,6 +279,7 @@ static void test_results(struct clew_trace *t)
 	      "others are returned, with a diag");
 	CHECK(clew_trace_run(t, call_inside, t, NULL, NULL) == CLEW_STOPPED,
 	      "a pass inside of a pass is an error");
+	test_inside_next(t);
 	CHECK(clew_trace_rewind(t, NULL, NULL, NULL) == CLEW_OK &&
 		      clew_trace_summary(t)->end == CLEW_OK,
 	      "after it a new one may begin");

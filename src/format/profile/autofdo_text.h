@@ -30,8 +30,8 @@ struct autofdo_opts {
 /** "offset", "segment". @return false: @p name is none. */
 bool autofdo_find_base(const char *name, enum autofdo_base *ret);
 
-/** Is any address of @p b another number in the other reading? Opens
- * files: when nothing else uses the dsos. */
+/** Is any address of @p b another number in the other reading? Opens files: when nothing else uses
+ * the dsos. */
 bool autofdo_bases_differ(const struct counted_binary *b);
 
 /** Opens files, too. @return the sink's error; CLEW_NO_MEMORY. */
