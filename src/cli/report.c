@@ -10,6 +10,7 @@
 #include "cli/report_branches.h"
 #include "cli/report_run.h"
 #include "os/terminal.h"
+#include "profile/branch_walk.h"
 #include "rows/report_feed.h"
 
 /* The options that the analysis needs for the request. */
@@ -27,6 +28,8 @@ static void set_wishes(struct report_run *r)
 	a->feed.no_graphs = a->text.style == REPORT_GRAPH_NONE && a->output != REPORT_HTML;
 	a->feed.keeps_outermost = a->has_order ? !a->table.graph.is_callee : a->has_children;
 	o->is_single_threaded = a->is_single_threaded;
+	branch_sources_wish(&r->sources, o);
+	a->feed.is_no_branch = branch_is_none;
 	o->wants_lines = a->feed.has_inlines || report_sort_has_lines(&a->feed.sort);
 	o->wants_records |= a->output == REPORT_HTML;
 	if (a->output == REPORT_STATS)
@@ -237,6 +240,7 @@ static int run_once(struct report_run *r)
 	report_feed_free(r->feed);
 	cli_itrace_done(&r->args.itrace);
 	analyze_free(r->analyze);
+	branch_sources_done(&r->sources);
 	cli_input_done(&r->args.in);
 	return status;
 }

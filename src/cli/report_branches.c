@@ -91,24 +91,35 @@ int report_branches_check(const struct report_args *a, struct analyze *analyze)
 	return CLI_USAGE;
 }
 
-void report_branches_note_skipped(const struct report_args *a, const struct report_feed *f)
+static void note_not_branches(const char *path, uint64_t nr, uint64_t nr_all)
 {
-	uint64_t nr_stacks = 0, nr_stackless = 0, nr = 0;
+	if (nr)
+		cli_warn("%s: %llu of %llu branches are none: the code has no branch where they "
+			 "come from; their rows are shown all the same",
+			 path, (unsigned long long)nr, (unsigned long long)nr_all);
+}
+
+void report_branches_note(const struct report_args *a, const struct report_feed *f)
+{
+	struct report_event all = {0};
 
 	if (!a->feed.by_branch)
 		return;
 	for (size_t i = 0; i < report_feed_nr_events(f); i++) {
 		const struct report_event *ev = report_feed_event(f, i);
 
-		nr_stacks += ev->nr_stacks;
-		nr_stackless += ev->nr_stackless;
-		nr += ev->nr;
+		all.nr_stacks += ev->nr_stacks;
+		all.nr_stackless += ev->nr_stackless;
+		all.nr += ev->nr;
+		all.nr_kept += ev->nr_kept;
+		all.nr_not_branches += ev->nr_not_branches;
 	}
-	if (nr_stackless)
+	if (all.nr_stackless)
 		cli_note("%s: %llu samples of events without branch stacks are not shown: "
 			 "--no-branch-stack counts samples",
-			 a->in.path, (unsigned long long)nr_stackless);
-	if (nr_stacks && !nr)
+			 a->in.path, (unsigned long long)all.nr_stackless);
+	if (all.nr_stacks && !all.nr)
 		cli_warn("%s: the branch stacks of its %llu samples are empty", a->in.path,
-			 (unsigned long long)nr_stacks);
+			 (unsigned long long)all.nr_stacks);
+	note_not_branches(a->in.path, all.nr_not_branches, all.nr_kept);
 }

@@ -5,11 +5,13 @@
 #include "cli/report_page.h"
 #include "cli/tui_report.h"
 #include "format/report/report_json.h"
+#include "profile/branch_source.h"
 
 /** One run of the command. */
 struct report_run {
 	struct report_args args;
 	struct analyze *analyze; /* NULL: of a snapshot */
+	struct branch_sources sources; /* outlives the analysis */
 	struct report_feed *feed;
 	struct ana_summary summary;
 	struct clew_sink out;

@@ -58,7 +58,7 @@ void report_warn(struct report_run *r)
 			 (unsigned long long)s->nr_filtered);
 	cli_input_warn(&r->args.in, s);
 	report_deep(r);
-	report_branches_note_skipped(&r->args, r->feed);
+	report_branches_note(&r->args, r->feed);
 	cli_itrace_report(&r->args.itrace, r->args.in.path, false);
 	r->has_warned = true;
 }

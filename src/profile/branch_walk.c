@@ -191,6 +191,12 @@ static bool is_crossing(const struct entry *e)
 	return e->to && (side_of(e->from) != side_of(e->to) || is_exception(e->flags));
 }
 
+/** Of an entry that is no abort. */
+static bool is_none(const struct entry *e)
+{
+	return !is_crossing(e) && e->from->source == ANA_SOURCE_OTHER;
+}
+
 static bool take_entry(struct walk *w, const struct entry *e, uint64_t *nr_not_branches)
 {
 	if (!e->from && !e->to) {
@@ -206,7 +212,7 @@ static bool take_entry(struct walk *w, const struct entry *e, uint64_t *nr_not_b
 	}
 	if (is_crossing(e))
 		return cross(w, e);
-	if (e->from->source == ANA_SOURCE_OTHER) {
+	if (is_none(e)) {
 		++*nr_not_branches;
 		forget(w);
 		return true;
@@ -250,4 +256,11 @@ bool branch_walk(const struct ana_event *e, const struct branch_walk_sink *sink,
 		w.fresh = is_skipped(at.flags) ? NULL : at.to;
 	}
 	return true;
+}
+
+bool branch_is_none(const struct ana_event *e, uint64_t i)
+{
+	struct entry at = entry_at(e, i);
+
+	return !is_skipped(at.flags) && !(at.flags & PERF_BRANCH_ABORT) && is_none(&at);
 }

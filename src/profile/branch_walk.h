@@ -37,4 +37,7 @@ struct branch_walk_sink {
 bool branch_walk(const struct ana_event *e, const struct branch_walk_sink *sink,
 		 uint64_t *nr_not_branches);
 
+/** Is entry @p i of @p e, which has branches, one of those that branch_walk() adds there? */
+bool branch_is_none(const struct ana_event *e, uint64_t i);
+
 #endif

@@ -98,6 +98,14 @@ static bool is_taken_there(const struct report_feed *f, const struct ana_event *
 	return feed_is_listed(&frame, &f->opts);
 }
 
+/* perf has rows of them, so they are here, and are counted. */
+static bool is_no_branch(const struct report_feed *f, const struct ana_event *e, uint64_t i,
+			 const struct feed_branch *b)
+{
+	return b->from && b->from->source == ANA_SOURCE_OTHER && f->opts.is_no_branch &&
+	       f->opts.is_no_branch(e, i);
+}
+
 enum clew_err feed_take_branches(struct report_feed *f, struct report_event *ev,
 				 const struct ana_event *e, bool keeps)
 {
@@ -119,6 +127,7 @@ enum clew_err feed_take_branches(struct report_feed *f, struct report_event *ev,
 		ev->period++;
 		ev->nr_kept += keeps;
 		ev->period_kept += keeps;
+		ev->nr_not_branches += keeps && is_no_branch(f, e, i, &b);
 		if (keeps && is_there)
 			err = take_branch(f, ev, e, &b);
 	}

@@ -24,6 +24,9 @@ struct report_feed_opts {
 	 * frame's keys are those of its target. dsos and symbols choose samples, by their own
 	 * address, symbol_part the branches with either end there. */
 	bool by_branch;
+	/* Of entry @i of a stack, where ana_loc.source of its source is OTHER: does it count as no
+	 * branch? Its row is made all the same. NULL: none does. */
+	bool (*is_no_branch)(const struct ana_event *e, uint64_t i);
 	/* Sampled operations are counted, and nothing else (report_ops.h). */
 	enum report_ops_kind ops;
 	const char *dsos, *symbols; /* comma lists: rows of these alone; NULL: all */
@@ -52,6 +55,7 @@ struct report_event {
 	uint64_t nr, period;              /* all samples of the event */
 	uint64_t nr_kept, period_kept;    /* those the filter kept */
 	uint64_t nr_stacks, nr_stackless; /* by_branch: samples with and without branches */
+	uint64_t nr_not_branches;         /* entries that the filter kept, and is_no_branch() */
 	uint64_t nr_no_room; /* paths cut to their sampled frame, or in no row: no room was left */
 	uint64_t nr_deep, nr_deep_frames; /* samples with a chain of more than max_stack frames, and
 					     how many more */

@@ -103,6 +103,12 @@ def each_address(name, lines, *command, head=""):
     text = run(clew, "inject", "--format=bolt", "-i", name + ".data", text=True)
     check(f"{end - start - len(want)} of {end - start} branches were dropped: the code has no branch" in text.stderr, f"{name}: clew inject says so", text.stderr)
 
+    # perf's rows are of all entries: `report -b` has them, too, and says how many are no branches.
+    out = run(clew, "report", "-b", "-s", "symbol_from", "--json", "-i", name + ".data", text=True)
+    events = json.loads(out.stdout)["tables"][0]["events"] if out.returncode == 0 else [{}]
+    check(events[0].get("not_branches") == end - start - len(want) and events[0]["samples"] == end - start, f"{name}: report -b counts them", events or out.stderr)
+    check(f"{end - start - len(want)} of {end - start} branches are none: the code has no branch" in out.stderr, f"{name}: and says so", out.stderr)
+
 
 # Prefixes that may be omitted, and branches in the middle of other instructions: e8 in an immediate, jmp in a displacement.
 X86 = ["nop", "mov $0x12345678, %eax", "*jmp 1f", "mov $0xe9e8ebeb, %ecx", "1: add $0x70, %al", "*jne 1b", "*notrack jmp *%rax", "*bnd ret", "*rep ret",

@@ -147,6 +147,7 @@ static void put_event(struct json_put *j, const struct report_event *ev)
 	if (ev->nr_stacks || ev->nr_stackless) {
 		json_put_u64(j, "branch_stacks", ev->nr_stacks);
 		json_put_u64(j, "stackless_samples", ev->nr_stackless);
+		json_put_u64(j, "not_branches", ev->nr_not_branches);
 	}
 	if (ev->nr_deep) {
 		json_put_u64(j, "deep_samples", ev->nr_deep);
