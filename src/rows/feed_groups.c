@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdlib.h>
 
+#include "base/text_list.h"
 #include "rows/report_feed_impl.h"
 
 enum { UNRESOLVED = 1, RESOLVED, INLINED, NO_LINE };
@@ -112,22 +113,6 @@ static bool rank_frames(struct feed_groups *g, const struct feed_frames *frames)
 	return true;
 }
 
-/* Is @p name one of the comma list? */
-static bool is_listed(const char *list, const char *name)
-{
-	size_t want = strlen(name);
-
-	while (*list) {
-		size_t len = strcspn(list, ",");
-
-		if (len == want && !strncmp(list, name, len))
-			return true;
-		list += len;
-		list += *list == ',';
-	}
-	return false;
-}
-
 /* An inlined function has no symbol of its own. */
 static bool is_asked(const struct feed_frame *f, const char *name, const char *list)
 {
@@ -140,8 +125,8 @@ bool feed_is_listed(const struct feed_frame *f, const struct report_feed_opts *o
 {
 	const char *name = sym_name(f);
 
-	if (o->dsos && !is_listed(o->dsos, feed_dso_name(f->dso)) &&
-	    !(f->dso && is_listed(o->dsos, dso_path(f->dso))))
+	if (o->dsos && !text_list_has(o->dsos, feed_dso_name(f->dso)) &&
+	    !(f->dso && text_list_has(o->dsos, dso_path(f->dso))))
 		return false;
 	return !o->symbols || is_asked(f, name, o->symbols);
 }

@@ -1,34 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/script/script_place.h"
 
+#include "base/text_list.h"
 #include "format/script/script_fields.h"
-
-bool script_list_has(const char *list, const char *name)
-{
-	size_t len = name ? strlen(name) : 0;
-
-	if (!list)
-		return true;
-	if (!name)
-		return false;
-	for (const char *p = list; *p;) {
-		size_t n = strcspn(p, ",");
-
-		if (n == len && !memcmp(p, name, n))
-			return true;
-		p += n;
-		p += *p == ',';
-	}
-	return false;
-}
 
 bool script_keeps(const char *symbols, const char *dsos, const struct ana_loc *loc)
 {
 	if (symbols && (!loc || !loc->sym || !dso_sym_is_in_list(loc->sym, symbols)))
 		return false;
 	return !dsos || (loc && loc->dso &&
-			 (script_list_has(dsos, dso_path(loc->dso)) ||
-			  script_list_has(dsos, dso_short_name(loc->dso))));
+			 (text_list_has(dsos, dso_path(loc->dso)) ||
+			  text_list_has(dsos, dso_short_name(loc->dso))));
 }
 
 static uint64_t sym_offset(const struct ana_loc *loc)

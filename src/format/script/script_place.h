@@ -59,10 +59,8 @@ void script_add_sym(struct buf *b, const struct script_place_style *style,
 void script_add_dso(struct buf *b, const struct script_place_style *style,
 		    const struct ana_loc *loc);
 
-/** Is a sample at @p loc (NULL: unknown) in both lists? Lists as for script_list_has(). */
+/** Is a sample at @p loc (NULL: unknown) in both comma lists? NULL: all are. */
 bool script_keeps(const char *symbols, const char *dsos, const struct ana_loc *loc);
 
-/** A name list such as -S takes it. NULL list: everything is in it. */
-bool script_list_has(const char *list, const char *name);
 
 #endif
