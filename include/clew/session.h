@@ -125,7 +125,20 @@ struct clew_branch {
 	uint32_t cycles; /* since the branch before; 0: not counted */
 };
 
-/** Lives, with its frames and branches, for the call, or until the next clew_session_next(). */
+/**
+ * Lives, with its frames and branches, for the call, or until the next clew_session_next().
+ *
+ * user_stack_reason, of none expected: "idle", "kernel-thread", "exiting", "not-asked". Of lost:
+ * "no-record", "exit", "exec", "end", "buffer", "timeout", "empty", "map-full", "ring-full",
+ * "refused", "unmatched", "late".
+ *
+ * user_stack_stop: "outermost": the thread's first frame. "fp-end": often that, which nothing
+ * proves. Of stacks that are cut: "no-info", "no-table-yet", "no-mapping", "unrepresentable",
+ * "register-unknown", "bad-cfa", "bad-ra", "stack-unreadable", "stack-truncated", "loop",
+ * "max-depth", "exiting", "unsupported-registers", "mappings-busy", "uretprobe", "late"; of calls
+ * in a trace: "trace-begin", "trace-lost", "trace-elsewhere", "trace-jump", "trace-switch".
+ * clew-script(1) explains them; a later version may have more.
+ */
 struct clew_sample {
 	struct clew_perf_ns time;
 	uint64_t period;
@@ -136,11 +149,8 @@ struct clew_sample {
 	const struct clew_frame *const *chain; /* innermost first; NULL: none was recorded */
 	size_t nr_chain;
 	enum clew_user_stack user_stack;
-	const char *user_stack_reason; /* of none expected: "idle", "kernel-thread", "exiting",
-					  "not-asked"; of lost: "no-record", "end", "buffer", ...
-					  (clew-script(1)); else "" */
-	const char *user_stack_stop;   /* why it ends where it does: "outermost" (it reached the
-					  thread's first frame), "no-info", ...; NULL: unknown */
+	const char *user_stack_reason; /* of none expected and of lost, see below; else "" */
+	const char *user_stack_stop;   /* why it ends where it does, see below; NULL: unknown */
 	const struct clew_frame *data; /* with wants_addresses: the address that the instruction
 					  used; NULL: none */
 	const struct clew_branch *const *branches; /* with wants_branches: latest first */

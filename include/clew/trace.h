@@ -264,8 +264,10 @@ struct clew_trace_raw {
 	size_t size; /* sizeof(struct clew_trace_raw); 0 is refused */
 	const char *file;
 	const char *format;    /* NULL: "coresight", frames of 16 bytes; "source_data": no frames */
-	const char *protocol;  /* "ETMv4", "ETE" */
-	const char *registers; /* "TRCCONFIGR=0x1,TRCTRACEIDR=0x10,..." */
+	const char *protocol;  /* "ETMv4", "ETE", "INTEL_PT" (which has no frames) */
+	const char *registers; /* "TRCCONFIGR=0x1,TRCTRACEIDR=0x10,..."; of Intel PT, each optional,
+				  "FAMILY=6,MODEL=0x9e,IA32_RTIT_CTL=..., CPUID_15_EAX=...,
+				  CPUID_15_EBX=..., NOM_RATIO=..." */
 	const char *memory;    /* the code that ran, "FILE@ADDRESS,..."; NULL: none */
 };
 

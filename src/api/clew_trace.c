@@ -12,6 +12,7 @@
 #include "trace/perf/perf_trace.h"
 #include "trace/pt_decoder.h"
 #include "trace/snapshot/cs_snapshot.h"
+#include "trace/snapshot/pt_raw.h"
 #include "trace/spe_decoder.h"
 
 /* --- opening --- */
@@ -183,6 +184,39 @@ enum clew_err clew_trace_open_fd(struct clew_trace **ret, int fd,
 	return end(ret, t, err, diag);
 }
 
+static bool is_pt(const char *protocol)
+{
+	return protocol && (!strcmp(protocol, "PT") || !strcmp(protocol, "INTEL_PT"));
+}
+
+static enum clew_err open_raw_pt(struct clew_trace *t, const struct clew_trace_raw *r,
+				 struct clew_diag *diag)
+{
+	const struct pt_raw_opts opts = {
+		.file = r->file, .registers = r->registers, .memory = r->memory};
+
+	if (r->format && strcmp(r->format, "source_data") != 0)
+		return api_misuse(diag, "Intel PT has no frames: its format is source_data");
+	return pt_raw_open(&t->trace, &opts, diag);
+}
+
+static enum clew_err open_raw_cs(struct clew_trace *t, const struct clew_trace_raw *r,
+				 const struct clew_trace_opts *o, struct clew_diag *diag)
+{
+	const struct cs_raw raw = {.file = r->file,
+				   .format = r->format,
+				   .type = r->protocol,
+				   .regs = r->registers,
+				   .memory = r->memory};
+	enum clew_err err;
+
+	t->is_snapshot = true;
+	err = cs_snapshot_open_raw(&t->trace, &raw, &t->budget, o->note, o->ctx, diag);
+	if (err == CLEW_OK)
+		pass_on_notes(t, o);
+	return err;
+}
+
 enum clew_err clew_trace_open_raw(struct clew_trace **ret, const struct clew_trace_raw *raw,
 				  const struct clew_trace_opts *opts, struct clew_diag *diag)
 {
@@ -198,16 +232,7 @@ enum clew_err clew_trace_open_raw(struct clew_trace **ret, const struct clew_tra
 		err = begin(ret, &t, opts, &o, diag);
 	if (err != CLEW_OK)
 		return err;
-	t->is_snapshot = true;
-	err = cs_snapshot_open_raw(&t->trace,
-				   &(struct cs_raw){.file = r.file,
-						    .format = r.format,
-						    .type = r.protocol,
-						    .regs = r.registers,
-						    .memory = r.memory},
-				   &t->budget, o.note, o.ctx, diag);
-	if (err == CLEW_OK)
-		pass_on_notes(t, &o);
+	err = is_pt(r.protocol) ? open_raw_pt(t, &r, diag) : open_raw_cs(t, &r, &o, diag);
 	return end(ret, t, err, diag);
 }
 

@@ -143,6 +143,17 @@ def test_functions_of_ranges(i):
               sorted((set(got.items()) ^ set(want.items())))[:6])
 
 
+def test_words():
+    """The header lists every word that the library hands out."""
+    header = Path("include/clew/session.h").read_text(encoding="utf-8")
+    words = set()
+    for path, start, end in (("src/stitch/stitch_name.c", "stitch_reason_name", "return"), ("src/unwind/unw_rule.c", "stop_names", "};")):
+        text = Path(path).read_text(encoding="utf-8").split(start, 1)[1]
+        words |= set(re.findall(r'"([a-z-]+)"', text.split(end, 1)[0]))
+    missing = [w for w in words if f'"{w}"' not in header and w not in ("", "none", "unknown")]
+    check(len(words) > 25 and not missing, "session.h has each word for why a stack is missing or ends", missing)
+
+
 def test_recording(i):
     path = Path(DATA, "perfdata/sleep.data")
     if not path.exists():
@@ -163,6 +174,7 @@ def main():
         test_made(i, top)
         test_ranges(i, top)
         test_functions_of_ranges(i)
+        test_words()
         test_recording(i)
     done()
 

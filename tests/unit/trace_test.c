@@ -172,6 +172,72 @@ static void test_options(struct clew_trace *t)
 	      "so are options of a run without their size");
 }
 
+/* --- Intel PT without a recording --- */
+
+static enum clew_err take_text(void *ctx, const struct clew_trace_batch *b)
+{
+	char *text = ctx;
+
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct clew_trace_range *r = clew_trace_range_at(b, i);
+
+		if (r)
+			sprintf(text + strlen(text), "%llx-%llx %u; ", (unsigned long long)r->start,
+				(unsigned long long)r->end, r->nr_insns);
+	}
+	return CLEW_OK;
+}
+
+static void test_raw_pt(void)
+{
+	/* nop; nop; jne .+2; nop; nop; ret */
+	static const uint8_t insns[] = {0x90, 0x90, 0x75, 0x02, 0x90, 0x90, 0xc3};
+	/* PSB, PSBEND, MODE.Exec 64, TIP.PGE 0x1000, TNT T, TIP.PGD */
+	static const uint8_t pt[] = {0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+				     0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x23, 0x99, 0x01,
+				     0xd1, 0x00, 0x10, 0,    0,    0,    0,    0,    0,    0x06,
+				     0xc1, 0x00, 0x20, 0,    0,    0,    0,    0,    0};
+	struct clew_trace_raw raw = {.size = sizeof(raw), .protocol = "INTEL_PT"};
+	char file[160], memory[200], text[400] = "", pulled[400] = "";
+	const struct clew_trace_batch *b;
+	struct clew_trace *t = NULL;
+	struct clew_diag diag = {0};
+
+	test_dir_write("raw.pt", pt, sizeof(pt));
+	test_dir_write("x86.bin", insns, sizeof(insns));
+	snprintf(file, sizeof(file), "%s/raw.pt", test_dir);
+	snprintf(memory, sizeof(memory), "%s/x86.bin@0x1000", test_dir);
+	raw.file = file;
+	raw.memory = memory;
+	raw.registers = "FAMILY=6,MODEL=0x9e,IA32_RTIT_CTL=0x2000";
+	CHECK(clew_trace_open_raw(&t, &raw, NULL, &diag) == CLEW_OK &&
+		      clew_trace_unit(t, 0)->protocol == CLEW_PROTOCOL_INTEL_PT,
+	      "Intel PT in a separate file opens");
+	CHECK(t && clew_trace_run(t, take_text, text, NULL, NULL) == CLEW_OK &&
+		      !strcmp(text, "1000-1004 3; 1006-1007 1; "),
+	      "and is followed through the memory that is named: %s", text);
+	if (t && clew_trace_rewind(t, NULL, NULL, NULL) == CLEW_OK)
+		while (clew_trace_next(t, &b, NULL) == CLEW_OK)
+			take_text(pulled, b);
+	CHECK(!strcmp(text, pulled), "by clew_trace_next(), too");
+	CHECK(t && clew_trace_summary(t)->nr_aux_bytes == sizeof(pt), "its bytes are counted");
+	clew_trace_free(t);
+	raw.registers = "FAMILY";
+	CHECK(clew_trace_open_raw(&t, &raw, NULL, &diag) == CLEW_INVALID,
+	      "a register without a number");
+	raw.registers = "TRCCONFIGR=1";
+	CHECK(clew_trace_open_raw(&t, &raw, NULL, &diag) == CLEW_INVALID,
+	      "one of another architecture");
+	raw.registers = NULL;
+	raw.memory = file;
+	CHECK(clew_trace_open_raw(&t, &raw, NULL, &diag) == CLEW_INVALID,
+	      "memory without an address");
+	raw.memory = memory;
+	raw.format = "coresight";
+	CHECK(clew_trace_open_raw(&t, &raw, NULL, &diag) == CLEW_INVALID,
+	      "frames, which PT has none of");
+}
+
 /* --- misuse --- */
 
 static enum clew_err fail(void *ctx, const struct clew_trace_batch *b)
@@ -362,6 +428,7 @@ int main(void)
 		test_nulls(t);
 		test_reserved(t);
 	}
+	test_raw_pt();
 	clew_trace_free(t);
 	clew_trace_free(NULL);
 	test_dir_remove();

@@ -92,7 +92,7 @@ int cli_pt_open_raw(struct cli_input *in, const struct cs_raw *raw, struct trace
 		return misuse_of_pt("Intel PT has no frames: its --format is source_data");
 	in->path = raw->file;
 	in->is_snapshot = true;
-	if (pt_raw_open(ret, raw->file, &diag))
+	if (pt_raw_open(ret, &(struct pt_raw_opts){.file = raw->file}, &diag))
 		return cli_fail(raw->file, &diag);
 	(*ret)->progress = cli_progress();
 	return CLI_OK;
