@@ -80,6 +80,14 @@ int code_profile_refuse(const struct code_profile *p, const char *name)
 	return name && p->code.binaries.nr ? refuse_binary(p, name) : refuse_no_code(p);
 }
 
+/* There may be a file of that name, which is not the recorded one. */
+static const char *why_not_found(const struct dso *d)
+{
+	const char *why = dso_why_no_symbols(d);
+
+	return why ? why : "the file was not found";
+}
+
 void code_profile_report_binary(const struct counted_binary *b, const char *to)
 {
 	const char *of = b->dso ? b->path : "run-time addresses, as the binary is unknown";
@@ -97,9 +105,8 @@ void code_profile_report_binary(const struct counted_binary *b, const char *to)
 			 "-k FILE names it",
 			 b->path);
 	else if (b->is_not_found)
-		cli_warn("%s: the file was not found: addresses are file offsets, not linked "
-			 "addresses",
-			 b->path);
+		cli_warn("%s: %s: addresses are file offsets, not linked addresses", b->path,
+			 why_not_found(b->dso));
 	if (b->nr_lost)
 		cli_warn("%s: %llu counts have no address in the file", b->path,
 			 (unsigned long long)b->nr_lost);

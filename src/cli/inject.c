@@ -9,6 +9,7 @@
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
 #include "cli/inject_stacks.h"
+#include "cli/note_unchecked.h"
 #include "format/profile/autofdo_text.h"
 #include "format/profile/bolt_text.h"
 #include "os/output.h"
@@ -182,6 +183,8 @@ static int run(struct inject *c)
 		status = c->out_path && os_is_directory(c->out_path) ? write_all(c) : write_one(c);
 	if (c->profile.trace || c->profile.analysis)
 		code_profile_report(&c->profile);
+	if (c->profile.analysis && !c->profile.trace)
+		cli_note_unchecked(analyze_summary(c->profile.analysis));
 	code_profile_done(&c->profile);
 	cli_input_done(&c->in);
 	return status;

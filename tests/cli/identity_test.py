@@ -35,7 +35,7 @@ def recording(name, program, age=0):
     """One sample in hot(), without an inode, written @p age seconds ago."""
     out = subprocess.run(["nm", path(program)], capture_output=True, encoding="ascii", check=True).stdout
     at = next(int(line.split()[0], 16) for line in out.splitlines() if line.endswith(" T hot"))
-    text = f"event cycles\nmap 7 400000 100000 0 {path(program)}\nsample 0 7 {0x400000 + at:x} 10 1\n"
+    text = f"event cycles branches\nmap 7 400000 100000 0 {path(program)}\nsample 0 7 {0x400000 + at:x} 10 1 branches {0x400000 + at:x} {0x400000 + at:x} 2\n"
     with open(path(name), "wb") as f:
         f.write(subprocess.run([MAKE, "--no-inodes"], input=text.encode(), capture_output=True, check=True).stdout)
     now = os.stat(path(program)).st_mtime
@@ -57,7 +57,7 @@ def not_checked():
     tap.check("hot" in text and text.count("Not checked") == 1 and text.count(path("prog")) == 1, "report: the same, once", text)
     summary = json.loads(run("report", "--json", "-i", "c.data").stdout)["summary"]
     tap.check([u["dso"] for u in summary.get("unchecked", [])] == [path("prog")], "report --json: the same", summary)
-    for command in (["annotate", "hot"], ["export", "--to", "collapsed", "-o", "-"]):
+    for command in (["annotate", "hot"], ["export", "--to", "collapsed", "-o", "-"], ["export", "--to", "bolt"], ["inject", "--format=bolt"]):
         err = run(*command, "-i", "c.data").stderr
         tap.check(err.count("not checked") == 1, f"{command[0]}: the same", err)
 
@@ -70,6 +70,9 @@ def changed():
     tap.check("hot" not in text and "changed after it was recorded" in text, "report: why", text)
     text = run("annotate", "hot", "-i", "d.data").stderr
     tap.check("changed after it was recorded" in text, "annotate: why", text)
+    for command in (["export", "--to", "autofdo"], ["inject"]):
+        text = run(*command, "-i", "d.data").stderr
+        tap.check("changed after it was recorded: addresses are file offsets" in text, f"{command[0]}: why", text)
     syms, _, err = names("d.data", "--symfs", "/.")
     tap.check(syms == ["hot"] and "not checked" in err, "--symfs says where the files are", [syms, err])
 
