@@ -210,14 +210,19 @@ static void take_debugdata(struct dso *d)
 	}
 }
 
+static const char *why_stripped(const struct search *s)
+{
+	return s->has_bad_link
+		     ? "stripped: no symbol table, and the checksum of its debug link differs"
+		     : "stripped: no symbol table";
+}
+
 static const char *why_nothing(const struct search *s)
 {
 	enum dso_where where = dso_where(s->d);
 
-	if (s->has_file && s->has_bad_link)
-		return "stripped: no symbol table, and the checksum of its debug link differs";
 	if (s->has_file)
-		return "stripped: no symbol table";
+		return why_stripped(s);
 	if (where == DSO_ELSEWHERE_CLOSED)
 		return "in another mount namespace: its files are not safe to open without "
 		       "openat2 (Linux 5.6)";
@@ -272,7 +277,7 @@ void dso_load_user(struct dso *d)
 	if (dso_finish_table(d, SYM_FILL_ELF, d->syms->path))
 		dso_owner_loaded(d);
 	else if (!d->why)
-		d->why = "stripped: no symbol table";
+		d->why = why_stripped(&s);
 }
 
 static bool keep_code(struct dso *d, struct dso_file *f)

@@ -27,7 +27,8 @@ static uint32_t write_elf(const char *path, const char *name, const char *link, 
 		elf_build_id(&b, id, 20);
 	if (link)
 		elf_build_debuglink(&b, link, crc);
-	elf_build_syms(&b, link ? SHT_DYNSYM : SHT_SYMTAB, &sym, 1);
+	if (name)
+		elf_build_syms(&b, link ? SHT_DYNSYM : SHT_SYMTAB, &sym, 1);
 	elf_build_finish(&b);
 	test_dir_write(path, b.file.data, b.file.nr);
 	ret = elf_debuglink_crc(b.file.data, b.file.nr);
@@ -68,6 +69,7 @@ static void check_links(void)
 	write_elf("l/bin/i", "exported", "i.debug", right, id_a);
 	write_elf("l/bin/.debug/j.debug", "same_id", NULL, 0, id_a);
 	write_elf("l/bin/j", "exported", "j.debug", 7, id_a);
+	write_elf("l/bin/k", NULL, "f.debug", right ^ wrong ^ 1, NULL);
 	s = dso_store_new(&opts);
 	CHECK_STR(name_at(user(s, "/bin/f"), TEXT_OFFSET), "right",
 		  "the first file of a debug link with its checksum");
@@ -77,6 +79,11 @@ static void check_links(void)
 		  "stripped: only exported functions have names, and the checksum of its debug "
 		  "link differs",
 		  "which is said");
+	d = user(s, "/bin/k");
+	CHECK(!name_at(d, TEXT_OFFSET), "where the file has no names at all there are none");
+	CHECK_STR(dso_why_no_symbols(d),
+		  "stripped: no symbol table, and the checksum of its debug link differs",
+		  "and that is said, too");
 	CHECK_STR(name_at(user(s, "/bin/h"), TEXT_OFFSET), "by_checksum",
 		  "a debug file without a build id");
 	CHECK_STR(name_at(user(s, "/bin/i"), TEXT_OFFSET), "exported", "one with another");
