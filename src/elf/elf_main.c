@@ -9,20 +9,26 @@ enum {
 	MAX_RELAS = 1 << 20,
 };
 
-/** Code that begins at @p address; 0: none. */
-static size_t code_at(const struct elf_file *f, uint64_t address, const uint8_t **ret)
+/** What the file has at @p address, of code or anything; 0: nothing. */
+static size_t bytes_at(const struct elf_file *f, uint64_t address, bool is_code,
+		       const uint8_t **ret)
 {
 	for (size_t i = 0; i < f->nr_segments; i++) {
 		const struct elf_segment *s = &f->segments[i];
 		uint64_t at = address - s->vaddr;
 
-		if (!s->is_load || !s->is_code || address < s->vaddr || at >= s->file_bytes ||
-		    !range_fits(s->offset, s->file_bytes, f->size))
+		if (!s->is_load || (is_code && !s->is_code) || address < s->vaddr ||
+		    at >= s->file_bytes || !range_fits(s->offset, s->file_bytes, f->size))
 			continue;
 		*ret = f->data + s->offset + at;
 		return s->file_bytes - at < NEAR ? (size_t)(s->file_bytes - at) : NEAR;
 	}
 	return 0;
+}
+
+static size_t code_at(const struct elf_file *f, uint64_t address, const uint8_t **ret)
+{
+	return bytes_at(f, address, true, ret);
 }
 
 /** What the dynamic linker writes to @p slot: the addend of a relative relocation. */
@@ -45,6 +51,20 @@ static bool relative_at(const struct elf_file *f, uint64_t slot, uint64_t *ret)
 	return false;
 }
 
+/** What @p slot holds when the program runs. Without a relocation, or with one of .relr.dyn, it is
+ * in the file. */
+static bool slot_at(const struct elf_file *f, uint64_t slot, uint64_t *ret)
+{
+	const uint8_t *p;
+
+	if (relative_at(f, slot, ret))
+		return true;
+	if (bytes_at(f, slot, false, &p) < sizeof(*ret))
+		return false;
+	*ret = load_u64(p, false);
+	return true;
+}
+
 /* --- x86-64 --- */
 
 static uint64_t relative_to(uint64_t next, const uint8_t *p)
@@ -52,9 +72,11 @@ static uint64_t relative_to(uint64_t next, const uint8_t *p)
 	return next + (uint64_t)(int64_t)(int32_t)load_u32(p, false);
 }
 
+/* A call, or the jump that a compiler makes of the last one of a function. */
 static bool is_call(const uint8_t *p, size_t left)
 {
-	return (left >= 5 && p[0] == 0xe8) || (left >= 6 && p[0] == 0xff && p[1] == 0x15) ||
+	return (left >= 5 && (p[0] == 0xe8 || p[0] == 0xe9)) ||
+	       (left >= 6 && p[0] == 0xff && (p[1] == 0x15 || p[1] == 0x25)) ||
 	       (left >= 6 && p[0] == 0x67 && p[1] == 0xe8);
 }
 
@@ -83,7 +105,7 @@ static bool first_argument(const struct elf_file *f, const uint8_t *p, uint64_t 
 		return true;
 	}
 	slot = relative_to(next, p + 3);
-	return p[1] == 0x8b && p[2] == 0x3d && relative_at(f, slot, ret);
+	return p[1] == 0x8b && p[2] == 0x3d && slot_at(f, slot, ret);
 }
 
 static bool find_x86(const struct elf_file *f, uint64_t entry, bool may_call, uint64_t *ret)
@@ -136,7 +158,7 @@ static bool find_a64(const struct elf_file *f, uint64_t entry, uint64_t *ret)
 			return true;
 		}
 		if ((next & 0xffc003ff) == 0xf9400000)
-			return relative_at(f, page + 8 * low, ret);
+			return slot_at(f, page + 8 * low, ret);
 	}
 	return false;
 }
