@@ -17,7 +17,24 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* Of what follows the word "operator": "()", "[]", "<<=", "->*"; 0: a type or "new". */
+/* Of " int", " new[]" or " unsigned long": a type that is converted to, or what manages memory. */
+static size_t type_bytes(const char *s)
+{
+	size_t n = 0, word;
+
+	while (s[n] == ' ') {
+		word = n + 1;
+		while (is_word(s[word]) || (s[word] == ':' && s[word + 1] == ':') ||
+		       (s[word] == ':' && s[word - 1] == ':'))
+			word++;
+		if (word == n + 1)
+			break;
+		n = word + strspn(s + word, "*&");
+	}
+	return !strncmp(s + n, "[]", 2) ? n + 2 : n;
+}
+
+/* Of what follows the word "operator": "()", "[]", "<<=", "->*". */
 static size_t operator_bytes(const char *s)
 {
 	static const char *const all[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<", ">>",
@@ -32,7 +49,7 @@ static size_t operator_bytes(const char *s)
 		if (!strncmp(s, all[i], n))
 			return n;
 	}
-	return 0;
+	return type_bytes(s);
 }
 
 /* Of the word at @p s, and of the operator that it names. */
@@ -141,6 +158,7 @@ struct finder {
 	const char *part; /* that each mangled name of it holds; n 0: unknown */
 	size_t part_bytes;
 	uint64_t at[SYM_NAMED_MAX]; /* addresses of found->others */
+	const char *link_name[SYM_NAMED_MAX];
 	bool is_failed;
 };
 
@@ -153,19 +171,41 @@ static bool is_new(const struct finder *f, uint64_t address)
 	return true;
 }
 
-/* Constructors of a complete object and of a base have one name. */
-static bool is_listed(const struct finder *f, const char *name)
+/* Constructors of a complete object and of a base have one name: only the link name says which. */
+static bool is_repeated(struct finder *f, const char *name)
 {
+	bool is_repeated = false;
+
 	for (size_t i = 0; i < SYM_NAMED_MAX && f->found->others[i]; i++) {
-		if (!strcmp(f->found->others[i], name))
-			return true;
+		if (strcmp(f->found->others[i], name) != 0)
+			continue;
+		mem_free(f->found->others[i]);
+		f->found->others[i] = mem_strdup(f->link_name[i]);
+		f->is_failed = !f->found->others[i];
+		is_repeated = true;
 	}
-	return false;
+	return is_repeated;
 }
 
-static bool add(struct finder *f, const struct elf_sym_entry *s)
+/* A name that finds it again: of a template's instance without the type of its result. */
+static char *listed_name(struct finder *f, const struct elf_sym_entry *s, const char *shown)
 {
 	clew_auto(buf_done) struct buf full = {0};
+	const char *name, *without_type;
+
+	if (!demangle_with_parameters(s->name, &full))
+		return mem_strdup(s->name);
+	name = buf_cstr(&full);
+	without_type = strstr(name, shown);
+	if (without_type)
+		name = without_type;
+	if (full.is_failed)
+		return NULL;
+	return mem_strdup(is_repeated(f, name) ? s->name : name);
+}
+
+static bool add(struct finder *f, const struct elf_sym_entry *s, const char *shown)
+{
 	size_t nr = f->found->nr;
 
 	if (!is_new(f, s->address))
@@ -173,13 +213,10 @@ static bool add(struct finder *f, const struct elf_sym_entry *s)
 	if (!nr)
 		f->found->address = s->address;
 	if (nr < SYM_NAMED_MAX) {
-		if (!demangle_with_parameters(s->name, &full) || is_listed(f, buf_cstr(&full))) {
-			buf_clear(&full);
-			buf_str(&full, s->name);
-		}
 		f->at[nr] = s->address;
-		f->found->others[nr] = full.is_failed ? NULL : mem_strdup(buf_cstr(&full));
-		f->is_failed = !f->found->others[nr];
+		f->link_name[nr] = s->name;
+		f->found->others[nr] = listed_name(f, s, shown);
+		f->is_failed |= !f->found->others[nr];
 	}
 	f->found->nr++;
 	return !f->is_failed;
@@ -200,7 +237,7 @@ static bool take_shown(void *ctx, const struct elf_sym_entry *s)
 		return true;
 	if (shown.is_failed)
 		return !(f->is_failed = true);
-	return !sym_name_is(buf_cstr(&shown), s->name, f->asked, f->n) || add(f, s);
+	return !sym_name_is(buf_cstr(&shown), s->name, f->asked, f->n) || add(f, s, buf_cstr(&shown));
 }
 
 /*

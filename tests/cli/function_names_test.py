@@ -28,7 +28,11 @@ struct S {
 	OWN int operator()(int x, int y) const { __asm__ volatile(""); return x + y + v; }
 	OWN bool operator<(const S &o) const { __asm__ volatile(""); return v < o.v; }
 	OWN int at(int x) const { __asm__ volatile(""); return x + v; }
+	OWN operator long() const { __asm__ volatile(""); return v; }
+	OWN virtual ~S() { __asm__ volatile(""); }
 };
+template <typename T> OWN T twice(T x) { __asm__ volatile(""); return x + x; }
+template <typename T> OWN T twice(T x, int y) { __asm__ volatile(""); return x + y; }
 }
 namespace { OWN int hidden(int x) { __asm__ volatile(""); return x + 9; } }
 extern "C" OWN int plain(int x) { __asm__ volatile(""); return x + 1; }
@@ -36,7 +40,7 @@ extern "C" int rust(int) __asm__("_RNvC7mycrate3foo");
 extern "C" OWN int rust(int x) { __asm__ volatile(""); return x - 1; }
 int main() {
 	a::S s(2), t(3);
-	int n = a::f(2) + a::g(3) + a::g(2.5) + a::h<int, long>(1, 2L) + s(1, 2) + (s < t) + s.at(4) + hidden(3) + plain(2) + rust(5);
+	int n = a::f(2) + a::g(3) + a::g(2.5) + a::h<int, long>(1, 2L) + s(1, 2) + (s < t) + s.at(4) + hidden(3) + plain(2) + rust(5) + (long)s + a::twice(3) + a::twice(4, 5);
 	return n == 0;
 }
 """
@@ -45,7 +49,8 @@ NAMES = [("a::f", "a::f"), ("a::f(int)", "a::f"), ("_ZN1a1fEi", "a::f"), ("a::g(
          ("a::h<int, long>", "a::h<int, long>"), ("a::h<int,long>(int,long)", "a::h<int, long>"), ("a::S::operator()", "a::S::operator()"),
          ("a::S::operator()(int, int) const", "a::S::operator()"), ("a::S::operator<", "a::S::operator<"), ("a::S::at(int) const", "a::S::at"),
          ("(anonymous namespace)::hidden", "(anonymous namespace)::hidden"), ("plain", "plain"), ("mycrate::foo", "mycrate::foo"),
-         ("_RNvC7mycrate3foo", "mycrate::foo")]
+         ("_RNvC7mycrate3foo", "mycrate::foo"), ("a::S::operator long", "a::S::operator long"),
+         ("a::S::operator long() const", "a::S::operator long")]
 
 
 def run(*args, **more):
@@ -80,14 +85,22 @@ def test_probes():
     for option in (["-e", "uprobe:./t:a::g"], ["--trace-function", "a::g"], ["--trigger", "a::g", "-e", "soft_pt//u", "-S"]):
         r = clew("record", "-q", *option, "-o", "u.data", "--", "./t")
         check(r.returncode and "a::g(int)" in r.stderr and "a::g(double)" in r.stderr, f"{option[0]}: several functions are listed", r.stderr)
+    for asked in ("a::twice<int>", "a::S::~S"):
+        listed = clew("record", "-q", "--trace-function", asked, "-o", "u.data", "--", "./t").stderr.partition(f"functions '{asked}': ")[2].strip()
+        found = [clew("record", "-q", "--trace-function", name, "-o", "u.data", "--", "./t") for name in listed.split("; ")]
+        check(len(found) == 2 and not any("functions '" in r.stderr for r in found), f"what is listed for {asked} is taken", listed)
     for event in ("{uprobe:./t:a::f(int),uprobe:./t:a::h<int, long>}", "uprobe:./t:a::f(int)+4", "uprobe:./t:a::f:u"):
         r = clew("record", "-q", "-e", event, "-o", "u.data", "--", "./t")
         check(not r.returncode or "has no symbol" not in r.stderr, f"-e {event}", r.stderr)
 
 
 def test_stripped():
-    for name, flags in (("pie", []), ("no-pie", ["-no-pie"]), ("static", ["-static"])):
-        if run("g++", "-O1", *flags, "-o", name, "t.cc", cwd=TOP).returncode:
+    relr, slot = "-Wl,-z,pack-relative-relocs", "-Wl,--no-relax"
+    for name, flags in (("pie", ["g++"]), ("no-pie", ["g++", "-no-pie"]), ("static", ["g++", "-static"]), ("slot", ["g++", slot]),
+                        ("slot-no-pie", ["g++", "-no-pie", slot]), ("slot-relr", ["g++", slot, relr]), ("musl", ["musl-gcc"]),
+                        ("musl-static", ["musl-gcc", "-static"])):
+        source = "t.c" if flags[0] == "musl-gcc" else "t.cc"
+        if not shutil.which(flags[0]) or run(*flags, "-O1", "-o", name, source, cwd=TOP).returncode:
             skip(f"main of a stripped program, {name}", "it cannot be built here")
             continue
         run("strip", name, cwd=TOP)
@@ -120,6 +133,8 @@ def test_views():
 def main():
     if not shutil.which("g++"):
         skip_all("no g++")
+    with open(os.path.join(TOP, "t.c"), "w", encoding="utf-8") as f:
+        f.write("int main(void) { return 0; }\n")
     with open(os.path.join(TOP, "t.cc"), "w", encoding="utf-8") as f:
         f.write(SOURCE)
     built = run("g++", "-O1", "-g", "-o", "t", "t.cc", cwd=TOP)

@@ -27,6 +27,11 @@ static void test_spans(void)
 	check_span("a::operator<<(int),b", ",", "a::operator<<(int)");
 	check_span("a::operator()(int, int) const,b", ",", "a::operator()(int, int) const");
 	check_span("a::operator,(int),b", ",", "a::operator,(int)");
+	check_span("a::operator int() const b", " ,", "a::operator int() const");
+	check_span("a::operator unsigned long, b", " ,", "a::operator unsigned long");
+	check_span("a::operator b::c* @ /bin/x", " @", "a::operator b::c*");
+	check_span("operator new[](unsigned long) b", " ,", "operator new[](unsigned long)");
+	check_span("operator delete /bin/x", " /", "operator delete");
 	check_span("a::f() const @ /bin/x", " @", "a::f() const");
 	check_span("main @ /bin/x", " @", "main");
 	check_span("a::f()::{lambda(int, int)#1}::operator()(int),b", ",",
