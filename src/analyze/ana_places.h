@@ -73,7 +73,7 @@ enum clew_err ana_places_take_namespaces(struct ana_places *p, const struct perf
  * COMM, FORK, EXIT, MMAP and MMAP2 of the host, for code made at run time: which program made it,
  * and where. A JIT compiler maps its jitdump file for no other reason than that the recording names
  * it. Nothing is sampled there, so the file has to be known before code of it is. *ret_pid: the
- * process whose code changes by it; 0: none. And the kernel says where it is, which its modules
+ * process that gets other code by it; 0: none. And the kernel says where it is, which its modules
  * need.
  */
 enum clew_err ana_places_take_program(struct ana_places *p, const struct perf_record *r,

@@ -11,7 +11,7 @@
 
 /*
  * The programs that each process ran, one after the other, from COMM (exec) and FORK records: code
- * that one made at run time is not another's, and a child that was forked goes on with its
+ * that one made at run time is not another's, and a child that was forked continues to use its
  * parent's. May be filled twice with the same records (samples, and hardware trace).
  */
 struct ana_program {

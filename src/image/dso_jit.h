@@ -8,7 +8,7 @@
 /*
  * DSO_JIT: code that one program of a process made while it ran, by the jitdump files that it
  * mapped, and by its perf-PID.map where these know nothing. A "rel" of it is the run-time address,
- * but for code whose place other code took (jit_code.h).
+ * but for code of which other code took the place (jit_code.h).
  */
 
 /** When the program lived, for whether a perf-PID.map is its; in ns since 1970, 0: unknown. */
@@ -26,7 +26,7 @@ struct dso_mapped {
 /** It mapped the jitdump @p file. @return false when memory is short. */
 bool dso_jit_add_dump(struct dso *d, struct dso *file, const struct dso_mapped *when);
 
-/** A forked program may go on with those of its parent: only records that name it are its. */
+/** A forked program may continue to use those of its parent: only records that name it are its. */
 bool dso_jit_inherit(struct dso *d, const struct dso *parent);
 /** Has it any of either? */
 bool dso_jit_has_dumps(const struct dso *d);

@@ -107,7 +107,7 @@ static const char *why_closed(int error)
 {
 	return error == -EPERM  ? "jit-PID.dump belongs to another user; -f reads it anyway"
 	     : error == -EINVAL ? "jit-PID.dump is not a regular file"
-				: "its jit-PID.dump is not there";
+				: "its jit-PID.dump is missing";
 }
 
 static const char *open_dump(struct dso *d, struct dso *file, struct os_map *map)

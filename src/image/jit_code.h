@@ -51,7 +51,7 @@ struct jit_code {
 	struct budget *budget;        /* NULL: no limit */
 	uint64_t charged;
 	bool is_over_budget;
-	bool has_untimed;    /* a file whose times cannot be compared with the recording's */
+	bool has_untimed;    /* the times of a file cannot be compared with the recording's */
 	bool is_shifted;     /* or only after they were counted from when the file was mapped */
 	uint64_t nr_reused;  /* functions that others took the place of; after jit_code_close() */
 	uint64_t nr_omitted; /* for which there was no room */
@@ -60,10 +60,11 @@ struct jit_code {
 struct jit_code *jit_code_new(struct budget *budget);
 void jit_code_free(struct jit_code *j);
 
-/** Whose records of a file are wanted. */
+/** Which processes' records of a file are wanted. */
 struct jit_wanted {
 	uint32_t pid;      /* the process's number */
-	bool is_inherited; /* only those that name that number: a parent's file that it goes on with
+	bool is_inherited; /* only those that name that number: a parent's file that it continues to
+			    * use
 			    */
 	struct dso_mapped when;
 };

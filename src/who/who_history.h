@@ -114,7 +114,7 @@ enum clew_err who_history_seen(struct who_history *h, struct clew_perf_ns time, 
 enum clew_err who_history_reborn(struct who_history *h, struct clew_perf_ns time, uint32_t pid,
 				 uint32_t tid);
 
-/** All was taken: each version knows when it began, and whose it is. */
+/** All was taken: each version knows when it began, and its owner. */
 void who_history_close(struct who_history *h);
 
 /** A space's versions are to be split. */

@@ -547,7 +547,7 @@ static uint8_t level_of(const struct perf_trace *p, uint32_t space, const struct
 	return p->history.versions.data[version].is_kernel ? ANA_KERNEL : ANA_USER;
 }
 
-/** The process whose version of a space it is. */
+/** The process that this version of a space is of. */
 static uint32_t pid_of(const struct perf_trace *p, uint32_t space, const struct who_map *m)
 {
 	uint32_t version = space >> BACK_BITS, pid = WHO_NONE;
