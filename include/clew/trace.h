@@ -345,8 +345,9 @@ CLEW_API void clew_trace_progress(const struct clew_trace *t, uint64_t *ret_done
 				  uint64_t *ret_total);
 
 /** What is at @p address of a space: binary and symbol, as far as known, which live as long as the
- * trace; *ret lives until the next call. Thread: one at a time, callback.
- * @return CLEW_NO_MEMORY.
+ * trace; *ret lives until the next call. Of a space that no range has nothing is known. Thread: one
+ * at a time, callback.
+ * @return CLEW_NO_MEMORY; CLEW_INVALID: @p t or @p ret is NULL.
  * Cost: an address asked for before is found in a hash table; a new one is a search of the mappings
  * and symbols, the first of a binary reads its symbols. Memory: 100 bytes a distinct address. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space,

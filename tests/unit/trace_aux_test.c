@@ -178,6 +178,7 @@ static void test_cuts(const char *path, const struct buf *whole)
 {
 	struct clew_trace *t = NULL;
 	const struct clew_trace_summary *s;
+	const struct clew_frame *frame;
 	struct got got = {0};
 	uint64_t records_end = load_u64((const uint8_t *)whole->data + 40, false) +
 			       load_u64((const uint8_t *)whole->data + 48, false);
@@ -195,6 +196,9 @@ static void test_cuts(const char *path, const struct buf *whole)
 	CHECK(clew_trace_run(t, take, &got, NULL, NULL) == CLEW_OK &&
 		      clew_trace_summary(t)->end == CLEW_OK,
 	      "and its pass ends well");
+	CHECK(clew_trace_resolve(t, UINT32_MAX, 0x1000, &frame) == CLEW_OK && !frame->binary &&
+		      frame->level == CLEW_LEVEL_UNKNOWN,
+	      "in a space that there is not, nothing is known");
 	got_done(&got);
 	clew_trace_free(t);
 }

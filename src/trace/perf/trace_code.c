@@ -533,6 +533,8 @@ static uint8_t level_of(const struct perf_trace *p, uint32_t space, const struct
 {
 	uint32_t version = space >> BACK_BITS;
 
+	if (version >= TRACE_NR_NO_CODE && version >= p->history.versions.nr)
+		return ANA_UNKNOWN; /* a caller's own number */
 	if (version == TRACE_GUEST_THREAD)
 		return ANA_GUEST_USER;
 	if (version == TRACE_GUEST || version == TRACE_GUEST_UNKNOWN ||
