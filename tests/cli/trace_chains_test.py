@@ -33,6 +33,17 @@ int main(){ rec(3); after(); return 0; }""", {"after": ["main;rec;rec", "main"]}
 struct D { F ~D(){ x++; } }; F void thrower(int n){ x++; if(!n) throw 1; thrower(n-1); x++; } F void mid(){ D d; thrower(2); x++; }
 F void after(){ x++; } F void run(){ try { mid(); } catch(int) { after(); } after(); x++; } int main(){ run(); run(); after(); x++; return 0; }""",
                   {"!after": ["main;run", "main"], "D::~D": ["main;run;mid"]}),
+    # Which of the three is gone to is unknown, but not what called the first one.
+    "recursive-exception": (["g++", "-O2"], r"""
+struct D { F ~D(){ x++; } }; F void thrower(int n){ D d; x++; if(!n) throw 1; thrower(n-1); x++; } F void mid(){ D d; thrower(2); x++; }
+F void after(){ x++; } F void again(){ try { mid(); } catch(int) { after(); throw; } } F void run(){ try { again(); } catch(int) { after(); } after(); x++; }
+int main(){ run(); run(); after(); x++; return 0; }""", {"!after": ["main;run;again", "main;run", "main"], "D::~D": ["main;run;again;mid", "main;run;again;mid;thrower"]}),
+    # Its sigsetjmp() saves its caller's place, and returns a second time by itself.
+    "musl": (["musl-gcc", "-O1"], r"""
+#include <setjmp.h>
+static sigjmp_buf b; F void leaf(void){ x++; siglongjmp(b,1); } F void mid(void){ leaf(); x++; } F void after(void){ x++; }
+F void run(void){ if(!sigsetjmp(b,1)) mid(); after(); } int main(){ for(volatile int i=0;i<3;i++) { run(); after(); } return 0; }""",
+             {"!after": ["main;run", "main"], "!leaf": ["main;run;mid"]}),
     "coroutines": (["gcc", "-O1"], r"""
 #include <ucontext.h>
 static ucontext_t m,a,b; static char sa[65536],sb[65536]; F void work_a(void){x++;} F void work_b(void){x++;} F void after(void){x++;}
@@ -98,6 +109,9 @@ def judge(stacks, function, callers):
 if not shutil.which("gcc") or not shutil.which("g++"):
     skip_all("no compiler")
 for name, (compiler, source, functions) in PROGRAMS.items():
+    if not shutil.which(compiler[0]):
+        print(f"# no {compiler[0]}")
+        continue
     file = name + (".cc" if compiler[0] == "g++" else ".c")
     with open(file, "w", encoding="utf-8") as f:
         f.write(NOINLINE + source)

@@ -110,15 +110,18 @@ bool call_stack_keep(struct call_stack *s)
 bool call_stack_restore(struct call_stack *s)
 {
 	struct call_kept *k = s->kept;
+	bool has_room = true;
 
 	s->kept = NULL;
 	call_stack_cut(s, k ? (enum unw_stop)k->cut : UNW_STOP_TRACE_ELSEWHERE);
-	if (k && k->nr && vec_reserve(s, k->nr)) {
-		memcpy(s->data, k->innermost, k->nr * sizeof(*s->data));
-		s->nr = k->nr;
+	if (k && k->nr) {
+		has_room = vec_reserve(s, k->nr);
+		if (has_room)
+			memcpy(s->data, k->innermost, k->nr * sizeof(*s->data));
+		s->nr = has_room ? k->nr : 0;
 	}
 	mem_free(k);
-	return !k || s->cap >= s->nr;
+	return has_room;
 }
 
 /* --- all stacks --- */

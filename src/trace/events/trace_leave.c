@@ -8,7 +8,8 @@
  * else leaves functions has to prove how many, or all that is known of the stack ends there:
  *
  *   a return to another call        ends those after it
- *   longjmp, exceptions             to the only call that was made by the function they go to
+ *   longjmp, exceptions             to the only call that was made by the function they go to; of
+ *                                   several, what called the first one stays known
  *   another stack                   nothing is known of it
  *   what the kernel returns to      the interrupted place, or a signal handler
  *   retpolines                      the return that the call before it was made for is a jump
@@ -16,7 +17,7 @@
  * Jumps to where functions begin are tail calls, and within a function they are nothing.
  */
 
-enum { MAX_SEARCH = 256, MAX_UNWINDER = 4, THUNK_BYTES = 64 };
+enum { MAX_SEARCH = 256, MAX_SURE = 128, MAX_UNWINDER = 4, THUNK_BYTES = 64 };
 
 /** Else calls are only counted. */
 static bool is_exact(const struct trace_synth *s)
@@ -138,24 +139,111 @@ static bool unwinds(struct trace_synth *s, const struct call_stack *c, const str
 	return false;
 }
 
+/* What left functions is known, but not how many: an outer part of the calls may be sure
+ * nevertheless. It is kept below a CALL_CUT, until execution comes to a function of it. */
+
+static bool is_cut_in_user(const struct call_stack *c, size_t mark)
+{
+	return mark && c->data[mark].how == CALL_CUT && c->data[mark - 1].how == CALL_NEAR;
+}
+
+/** Of which functions nothing says whether they were left: @p nr, from the innermost on. */
+struct doubtful {
+	struct function all[MAX_SURE];
+	size_t nr;
+};
+
+static bool is_doubtful(const struct doubtful *d, const struct function *f)
+{
+	for (size_t i = 0; i < d->nr; i++) {
+		if (is_same(&d->all[i], f))
+			return true;
+	}
+	return false;
+}
+
+/** Calls before @p from in functions that made none of those after it. @return how many. */
+static size_t count_sure(struct trace_synth *s, const struct call_stack *c, size_t from)
+{
+	struct doubtful d = {.nr = 0};
+	size_t sure = from, i = c->nr;
+
+	while (i-- > 0 && c->nr - i <= MAX_SURE && (i >= from || c->data[i].how != CALL_CUT)) {
+		d.all[c->nr - 1 - i] = caller_of(s, &c->data[i]);
+		if (i >= from || is_doubtful(&d, &d.all[c->nr - 1 - i]))
+			sure = i < sure ? i : sure;
+		d.nr = c->nr - sure;
+	}
+	return i == SIZE_MAX ? sure : 0;
+}
+
+/** The calls from @p from on may have ended. */
+static void doubt(struct trace_synth *s, struct call_stack *c, size_t from)
+{
+	const struct call mark = {.ret = UNW_STOP_TRACE_JUMP, .how = CALL_CUT};
+	size_t sure = c->cut ? 0 : count_sure(s, c, from);
+
+	if (!sure || c->data[sure - 1].how != CALL_NEAR) {
+		give_up(c, UNW_STOP_TRACE_JUMP, false);
+		return;
+	}
+	c->nr = sure;
+	if (!call_stack_push(c, &mark))
+		s->events->err = CLEW_NO_MEMORY;
+}
+
+/** Of the calls from @p floor up to @p end, those that @p to made. @return how many, at most 2. */
+static size_t find_calls_of(struct trace_synth *s, const struct call_stack *c, size_t floor,
+			    size_t end, const struct function *to, size_t *outermost)
+{
+	size_t nr = 0;
+
+	for (size_t i = end; to->sym && i-- > floor;) {
+		struct function f = c->nr - i <= MAX_SEARCH ? caller_of(s, &c->data[i]) : *to;
+
+		if (is_same(&f, to)) {
+			*outermost = i;
+			nr += nr < 2;
+		}
+	}
+	return nr;
+}
+
+/** Execution came to @p to, which is none of those since the mark that ends at @p floor. */
+static void come_to_sure(struct trace_synth *s, struct call_stack *c, size_t floor,
+			 const struct function *to)
+{
+	size_t found, nr = find_calls_of(s, c, 0, floor - 1, to, &found);
+
+	c->nr = nr == 1 ? found : floor;
+	if (nr > 1)
+		doubt(s, c, found);
+	else if (!to->sym)
+		give_up(c, UNW_STOP_TRACE_JUMP, false);
+}
+
+/** Its caller is where the function continues that is gone to. */
+static bool is_sigsetjmp(const struct function *f)
+{
+	return f->sym && strstr(f->sym->link_name, "sigsetjmp");
+}
+
 /** To the only call that @p to made. Where the outermost callers are unknown, it may have made
  * others. */
 static void unwind_to(struct trace_synth *s, struct call_stack *c, const struct function *to)
 {
-	size_t floor = call_stack_floor(c), found = c->nr, nr = 0;
+	size_t floor = call_stack_floor(c), found = c->nr;
+	size_t nr = find_calls_of(s, c, floor, c->nr, to, &found);
+	bool has_sure = floor && is_cut_in_user(c, floor - 1);
 
-	for (size_t i = c->nr; to->sym && nr < 2 && i-- > floor;) {
-		struct function f = c->nr - i <= MAX_SEARCH ? caller_of(s, &c->data[i]) : *to;
-
-		if (is_same(&f, to)) {
-			found = i;
-			nr++;
-		}
-	}
-	if (nr != 1 || (found > floor && call_stack_why_cut(c, floor)))
-		give_up(c, UNW_STOP_TRACE_JUMP, false);
-	else
+	if (nr == 1 && (found == floor || !call_stack_why_cut(c, floor)))
 		c->nr = found;
+	else if (has_sure && !nr)
+		come_to_sure(s, c, floor, to);
+	else if (floor ? has_sure : nr || is_sigsetjmp(to))
+		doubt(s, c, floor ? floor - 1 : found);
+	else
+		give_up(c, UNW_STOP_TRACE_JUMP, false);
 }
 
 /* --- jumps and returns that end no call --- */
@@ -386,8 +474,12 @@ static void return_to_unknown(struct trace_synth *s, struct call_stack *c,
 		c->cut = c->cut ? c->cut : UNW_STOP_TRACE_BEGIN;
 		return;
 	}
+	to = function_of(trace_exec_loc_of_next(s, place));
+	if (is_cut_in_user(c, c->nr - 1) && to.start != place->ip) {
+		come_to_sure(s, c, c->nr, &to);
+		return;
+	}
 	if (unwinds(s, c, &from)) {
-		to = function_of(trace_exec_loc_of_next(s, place));
 		unwind_to(s, c, &to);
 		return;
 	}
@@ -685,7 +777,8 @@ void trace_leave_begin(struct trace_synth *s, struct call_stack *c, const struct
 		c->nr--;
 	else if (call_is_kernel(at->ip) && call_stack_entry(c, &entry))
 		call_stack_cut_kernel(c, UNW_STOP_TRACE_ELSEWHERE);
-	else if (top && top->how != CALL_NEAR && call_stack_entry(c, &entry))
+	else if (top && top->how != CALL_NEAR && !is_cut_in_user(c, c->nr - 1) &&
+		 call_stack_entry(c, &entry))
 		return_to_user(s, c, entry, at);
 	else if (top || (has_begun && !c->cut))
 		call_stack_cut(c, UNW_STOP_TRACE_ELSEWHERE);
