@@ -4,9 +4,9 @@
 #include <gelf.h>
 
 enum {
-	NEAR = 96,    /* bytes of entry code that are looked at */
-	TO_CALL = 16, /* from main's address in a register to the call: no more */
-	MAX_RELAS = 1 << 20,
+	NEAR = 96,           /* bytes of entry code that are looked at */
+	TO_CALL = 16,        /* from main's address in a register to the call: no more */
+	MAX_RELAS = 1 << 20, /* of all sections */
 };
 
 /** What the file has at @p address, of code or anything; 0: nothing. */
@@ -36,12 +36,13 @@ static bool relative_at(const struct elf_file *f, uint64_t slot, uint64_t *ret)
 {
 	const uint32_t relative = f->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
 	struct elf_section s;
+	int left = MAX_RELAS;
 
 	for (size_t i = 1; elf_file_section_at(f, i, &s); i++) {
 		Elf_Data *data = s.h.sh_type == SHT_RELA ? elf_getdata(s.scn, NULL) : NULL;
 		GElf_Rela r;
 
-		for (int k = 0; data && k < MAX_RELAS && gelf_getrela(data, k, &r); k++) {
+		for (int k = 0; data && left > 0 && gelf_getrela(data, k, &r); k++, left--) {
 			if (r.r_offset != slot || GELF_R_TYPE(r.r_info) != relative)
 				continue;
 			*ret = (uint64_t)r.r_addend;

@@ -237,7 +237,8 @@ static bool take_shown(void *ctx, const struct elf_sym_entry *s)
 		return true;
 	if (shown.is_failed)
 		return !(f->is_failed = true);
-	return !sym_name_is(buf_cstr(&shown), s->name, f->asked, f->n) || add(f, s, buf_cstr(&shown));
+	return !sym_name_is(buf_cstr(&shown), s->name, f->asked, f->n) ||
+	       add(f, s, buf_cstr(&shown));
 }
 
 /*

@@ -16,6 +16,7 @@ from tap import check, done, skip, skip_all
 CLEW = os.path.abspath(sys.argv[1])
 SOURCE = r"""
 #include <cstdio>
+#include <new>
 #define OWN __attribute__((noinline)) __attribute__((noclone))
 namespace a {
 OWN int f(int x) { __asm__ volatile(""); return x * 3; }
@@ -41,6 +42,7 @@ extern "C" OWN int rust(int x) { __asm__ volatile(""); return x - 1; }
 int main() {
 	a::S s(2), t(3);
 	int n = a::f(2) + a::g(3) + a::g(2.5) + a::h<int, long>(1, 2L) + s(1, 2) + (s < t) + s.at(4) + hidden(3) + plain(2) + rust(5) + (long)s + a::twice(3) + a::twice(4, 5);
+	::operator delete(::operator new(4));
 	return n == 0;
 }
 """
@@ -66,6 +68,11 @@ def test_recording():
         r = clew("record", "-q", "--trace-function", asked, "-o", "f.data", "--", "./t")
         calls = clew("script", "-i", "f.data", "--call-trace").stdout
         check(not r.returncode and shown in calls, f"--trace-function {asked}", r.stderr + calls)
+    r = clew("record", "--trace-function", "operator new(unsigned long)@libstdc++.so.6", "-o", "f.data", "--", "./t")
+    if os.uname().machine != "x86_64":
+        skip("--trace-function of a library by its short name", "the type of sizes may be another")
+    else:
+        check("of operator new" in r.stderr, "--trace-function of a library by its short name", r.stderr)
     r = clew("record", "-q", "--trace-between", "a::g(int),a::h<int, long>", "-e", "soft_pt//u", "-o", "b.data", "--", "./t")
     calls = clew("script", "-i", "b.data", "--call-trace").stdout if not r.returncode else r.stderr
     if "uprobe" in r.stderr:

@@ -46,13 +46,22 @@ static uint64_t address_of(const struct soft_space *s, const char *path, uint64_
 	return 0;
 }
 
+/* Is @p name "libm.so.6.1" for "libm.so.6", as programs and ldd(1) call it? */
+static bool is_version_of(const char *name, const char *dso)
+{
+	size_t n = strlen(dso);
+
+	return strstr(dso, ".so") && !strncmp(name, dso, n) && name[n] == '.';
+}
+
 static bool is_named(const struct soft_map *m, const char *dso)
 {
 	const char *name = strrchr(m->path, '/');
 
 	if (*m->path != '/' || !name)
 		return false;
-	return !dso || !strcmp(name + 1, dso) || !strcmp(m->path, dso);
+	return !dso || !strcmp(name + 1, dso) || !strcmp(m->path, dso) ||
+	       is_version_of(name + 1, dso);
 }
 
 /* The first mapping is the program's: it comes before its libraries. */
