@@ -75,6 +75,10 @@ int main(){ struct sigaction a={0}; a.sa_sigaction=skip; a.sa_flags=SA_SIGINFO; 
 #include <unistd.h>
 F void second(void){x++;} F void go(char*me){ execl(me,me,"2",(char*)0); } F void outer(char*me){ go(me); x++; }
 int main(int c,char**v){ if(c>1){ second(); return 0; } outer(v[0]); return 1; }""", {"!second": ["main"]}),
+    # The child's trace begins in the middle of own(), which something called.
+    "fork": (["gcc", "-O1"], r"""
+F long own(void){ long r; __asm__ volatile("syscall" : "=a"(r) : "a"(57L) : "rcx", "r11", "memory"); x++; return r; }
+F long run(void){ long r = own(); x++; return r; } int main(){ run(); return 0; }""", {"own": ["main;run"]}),
     "retpolines": (["gcc", "-O2", "-mindirect-branch=thunk"], r"""
 typedef void (*fn)(void); F void h(void){x++;} F void g(void){x++; } fn volatile t[2]={h,g}; F void f(int i){ x++; t[i](); x++; } F void tail(int i){ x++; t[i](); }
 int main(){ for(int i=0;i<4;i++){ f(i&1); tail(i&1);} return 0; }""", {"!h": ["main;f", "main"], "!g": ["main;f", "main"]}),

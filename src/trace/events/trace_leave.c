@@ -758,6 +758,20 @@ void trace_leave_end(struct trace_synth *s, struct call_stack *c, uint32_t flow)
 		call_stack_clear(c);
 }
 
+/** In the middle of a function of user code: something called it. A new thread begins so, too,
+ * after its system call, in clone(), which nothing called there. */
+static bool is_called_before(struct trace_synth *s, const struct trace_place *at)
+{
+	struct function f;
+
+	if (call_is_kernel(at->ip))
+		return false;
+	f = function_of(trace_exec_loc_of_next(s, at));
+	return f.sym && f.start != at->ip &&
+	       !(strstr(f.sym->link_name, "clone") &&
+		 trace_exec_is_syscall(s, at->space, at->isa, at->ip));
+}
+
 void trace_leave_begin(struct trace_synth *s, struct call_stack *c, const struct trace_place *at)
 {
 	const struct call *top = c->nr ? &c->data[c->nr - 1] : NULL;
@@ -782,4 +796,6 @@ void trace_leave_begin(struct trace_synth *s, struct call_stack *c, const struct
 		return_to_user(s, c, entry, at);
 	else if (top || (has_begun && !c->cut))
 		call_stack_cut(c, UNW_STOP_TRACE_ELSEWHERE);
+	else if (!has_begun && !c->cut && is_called_before(s, at))
+		call_stack_cut(c, UNW_STOP_TRACE_BEGIN);
 }
