@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/path_name.h"
 #include "os/clock.h"
+#include "perfdata/map_name.h"
 #include "perfdata/perf_clock.h"
 #include "perfdata/perf_feature_lists.h"
 #include "who/who_guests.h"
@@ -17,7 +18,6 @@
 static const char kernel_name[] = "[kernel.kallsyms]";
 
 enum {
-	MAP_HUGETLB_FLAG = 0x40000,
 	PROT_EXEC_FLAG = 4,
 };
 
@@ -26,40 +26,9 @@ static bool starts(const char *s, const char *with)
 	return !strncmp(s, with, strlen(with));
 }
 
-static bool starts_with_any(const char *path, const char *const *names, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		if (starts(path, names[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool is_anonymous(const struct who_map *m)
-{
-	static const char *const names[] = {"//anon", "/dev/zero", "/anon_hugepage"};
-
-	return m->flags & MAP_HUGETLB_FLAG ||
-	       starts_with_any(m->path, names, sizeof(names) / sizeof(*names));
-}
-
 static bool has_no_code(const char *path)
 {
 	return starts(path, "[stack") || starts(path, "/SYSV") || !strcmp(path, "[heap]");
-}
-
-/* Memory that only its own name distinguishes from anonymous one: of memfd_create(2), of SysV, of
- * deleted files. A compiler may write there, too, and what a file has of it is seen if it did not.
- */
-static bool may_be_made(const struct who_map *m)
-{
-	static const char *const names[] = {"[heap]",    "/SYSV",  "/memfd:",     "/dev/hugepages/",
-					    "/dev/shm/", "[anon:", "[anon_shmem:"};
-	static const char deleted[] = " (deleted)";
-	size_t len = strlen(m->path), suffix = sizeof(deleted) - 1;
-
-	return !*m->path || starts_with_any(m->path, names, sizeof(names) / sizeof(*names)) ||
-	       (len > suffix && !strcmp(m->path + len - suffix, deleted));
 }
 
 static const struct dso_build_id *build_id_of_path(struct ana_places *p, const char *path)
@@ -176,6 +145,7 @@ static struct ana_place *place_of_user_map(struct ana_places *p, const struct wh
 
 	struct ana_place *place = place_in_guest_kernel(p, m);
 	bool is_code = m->prot & PROT_EXEC_FLAG;
+	bool is_anonymous = map_name_is_anonymous(m->path, m->flags);
 
 	if (place)
 		return place;
@@ -185,14 +155,14 @@ static struct ana_place *place_of_user_map(struct ana_places *p, const struct wh
 	if (!strcmp(m->path, "[vdso]") || !strcmp(m->path, "[vdso32]") ||
 	    !strcmp(m->path, "[vdsox32]")) {
 		key.kind = DSO_VDSO;
-	} else if (is_anonymous(m) && is_code) {
+	} else if (is_anonymous && is_code) {
 		return place_of_jit(p, m);
-	} else if (is_anonymous(m) || has_no_code(m->path)) {
+	} else if (is_anonymous || has_no_code(m->path)) {
 		key.kind = DSO_NO_CODE;
 	}
 	place = place_new(p, &key, key.kind == DSO_NO_CODE);
 	if (place)
-		place->is_jit = is_code && !key.guest && may_be_made(m);
+		place->is_jit = is_code && !key.guest && map_name_may_be_made(m->path);
 	return place;
 }
 
@@ -488,6 +458,8 @@ enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts 
 	p->programs.mnt_ns = &p->mnt_ns;
 	p->programs.account = &p->account;
 	find_wall(p, opts, file);
+	if (perf_kept_maps_parse(perf_file_features(file), &p->programs.kept) == CLEW_NO_MEMORY)
+		return CLEW_NO_MEMORY;
 	return p->dsos ? take_build_ids(p, file) : CLEW_NO_MEMORY;
 }
 

@@ -18,6 +18,7 @@ void ana_programs_done(struct ana_programs *p)
 	vec_done(&p->of_pid);
 	vec_done(&p->all);
 	map_u64_done(&p->by_pid);
+	perf_kept_maps_done(&p->kept);
 }
 
 static struct ana_program_list *list_of(const struct ana_programs *p, uint32_t pid)
@@ -169,6 +170,29 @@ static struct dso_life life_of(const struct ana_programs *p, const struct ana_pr
 	return life;
 }
 
+/** The recorder lists a process again when it runs another program: the first one since is its. */
+static const struct perf_kept_map *kept_of(const struct ana_programs *p,
+					   const struct ana_program *prog)
+{
+	const struct perf_kept_map *all = p->kept.data;
+	size_t at = search_first(p->kept.nr, i,
+				 all[i].pid > prog->pid ||
+					 (all[i].pid == prog->pid && all[i].time >= prog->from.ns));
+
+	if (at == p->kept.nr || all[at].pid != prog->pid)
+		return NULL;
+	return clew_perf_ns_is_known(prog->to) && all[at].time > prog->to.ns ? NULL : &all[at];
+}
+
+static bool keep_map(const struct ana_programs *p, const struct ana_program *prog)
+{
+	const struct perf_kept_map *m = kept_of(p, prog);
+
+	return !m || !m->bytes ||
+	       dso_jit_keep_map(prog->dso,
+				&(struct dso_kept_map){m->packed, m->bytes, perf_kept_map_unpack});
+}
+
 /** What the parents' compilers wrote for it into files that they had mapped. */
 static bool inherit(struct ana_programs *p, struct dso *d, uint32_t program)
 {
@@ -199,7 +223,7 @@ struct dso *ana_program_dso(struct ana_programs *p, uint32_t program)
 	if (!prog->dso)
 		return NULL;
 	dso_jit_set_life(prog->dso, &life);
-	return inherit(p, prog->dso, prog->parent) ? prog->dso : NULL;
+	return keep_map(p, prog) && inherit(p, prog->dso, prog->parent) ? prog->dso : NULL;
 }
 
 bool ana_program_maps(struct ana_programs *p, uint32_t pid, struct clew_perf_ns time,

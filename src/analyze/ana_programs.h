@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "image/dso_jit.h"
 #include "image/jit_code.h"
+#include "perfdata/perf_kept_maps.h"
 #include "perfdata/perf_record.h"
 
 /*
@@ -37,6 +38,7 @@ struct ana_programs {
 		});
 	} of_pid;
 	struct budget_account *account; /* borrowed */
+	struct perf_kept_maps kept;     /* of the recording */
 	struct ana_wall {
 		uint64_t offset; /* add to the recording's time: ns since 1970 */
 		uint64_t

@@ -74,6 +74,42 @@ static void collect(struct dso *d, const char *text, size_t size, const char *pa
 	}
 }
 
+bool dso_jit_keep_map(struct dso *d, const struct dso_kept_map *m)
+{
+	size_t size = bytes_left(&m->packed);
+	uint8_t *copy;
+
+	if (d->kept.bytes || !dso_store_charge(d->store, size, "perf-PID.map of", d->path))
+		return true;
+	copy = arena_alloc(&d->store->text, size);
+	if (!copy)
+		return false;
+	memcpy(copy, m->packed.pos, size);
+	d->kept = *m;
+	d->kept.packed = bytes_of(copy, size);
+	return true;
+}
+
+static void load_kept_map(struct dso *d)
+{
+	clew_auto(mem_free_at) char *text = NULL;
+	struct budget *budget = d->store->opts.budget;
+
+	d->why = NULL;
+	if (!budget_take(budget, d->kept.bytes)) {
+		d->why = dso_refuse_symbols(d->store, d->path);
+		return;
+	}
+	text = mem_alloc(d->kept.bytes);
+	if (!text)
+		d->why = "out of memory";
+	else if (!d->kept.unpack(d->kept.packed, text, d->kept.bytes))
+		d->why = "the recording's copy of perf-PID.map is damaged";
+	else
+		collect(d, text, d->kept.bytes, d->path);
+	budget_give(budget, d->kept.bytes);
+}
+
 static void load_perf_map(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
@@ -81,6 +117,10 @@ static void load_perf_map(struct dso *d)
 	size_t size;
 	int fd;
 
+	if (d->kept.bytes) {
+		load_kept_map(d);
+		return;
+	}
 	if (dso_where(d) == DSO_ELSEWHERE_CLOSED || dso_where(d) == DSO_ELSEWHERE_ENDED) {
 		d->why = "of another mount namespace: its perf-PID.map is not accessible";
 		return;

@@ -2,6 +2,7 @@
 #ifndef IMAGE_DSO_JIT_H
 #define IMAGE_DSO_JIT_H
 
+#include "base/bytes.h"
 #include "image/code_patches.h"
 #include "image/dso.h"
 
@@ -17,6 +18,15 @@ struct dso_life {
 	uint64_t since;    /* a file that is older than this says nothing of from */
 };
 void dso_jit_set_life(struct dso *d, const struct dso_life *life);
+
+/** A copy of its perf-PID.map that came with the recording. */
+struct dso_kept_map {
+	struct bytes packed;
+	size_t bytes; /* of the text that @p unpack makes of it; false: it is damaged */
+	bool (*unpack)(struct bytes packed, char *text, size_t bytes);
+};
+/** Copied, and read in place of any file here. @return false when memory is short. */
+bool dso_jit_keep_map(struct dso *d, const struct dso_kept_map *m);
 
 /** When a program began that mapped a jitdump file, and when it did; 0: unknown. */
 struct dso_mapped {

@@ -89,6 +89,7 @@ struct dso {
 	struct dso_old *old;
 	struct dso_dump *dumps; /* that it mapped, newest first */
 	struct dso_life life;
+	struct dso_kept_map kept; /* bytes 0: none */
 	uint32_t program, nr_dumps;
 	uint64_t touched_at; /* number of dso_touch(), 0: never */
 	bool is_own_dump;    /* of a jitdump file: no record names a process but its first */

@@ -114,10 +114,11 @@ int os_open_regular(const char *path)
 	return fd;
 }
 
-int os_open_trusted(const char *path, uint32_t owner)
+/* Closes @p seen. */
+static int open_trusted(int seen, uint32_t owner)
 {
-	int seen = os_path_open(path, O_PATH | O_NOFOLLOW), fd;
 	struct stat st;
+	int fd;
 
 	if (seen < 0)
 		return seen;
@@ -132,6 +133,16 @@ int os_open_trusted(const char *path, uint32_t owner)
 		fd = -EPERM;
 	close(seen);
 	return fd;
+}
+
+int os_open_trusted(const char *path, uint32_t owner)
+{
+	return open_trusted(os_path_open(path, O_PATH | O_NOFOLLOW), owner);
+}
+
+int os_open_trusted_in(int root, const char *path, uint32_t owner)
+{
+	return open_trusted(os_path_open_in(root, path, O_PATH | O_NOFOLLOW), owner);
 }
 
 long os_read(int fd, void *data, size_t size)

@@ -64,6 +64,9 @@ int os_open_regular(const char *path);
  * @return -EPERM: it belongs to another user. */
 int os_open_trusted(const char *path, uint32_t owner);
 
+/** The same inside the directory @p root (os_path_root()). */
+int os_open_trusted_in(int root, const char *path, uint32_t owner);
+
 /** Up to @p size bytes; restarts after signals. @return bytes read, 0 at the end, or -errno. */
 long os_read(int fd, void *data, size_t size);
 

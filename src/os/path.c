@@ -82,6 +82,19 @@ int os_path_open(const char *path, int flags)
 	return fd;
 }
 
+int os_path_root(uint32_t pid)
+{
+	char path[MAX_PREFIX];
+
+	snprintf(path, sizeof(path), "%s%u%s", proc, os_proc_living(pid), root_dir);
+	return open_again(path, O_PATH | O_DIRECTORY);
+}
+
+int os_path_open_in(int root, const char *path, int flags)
+{
+	return open_in(root, path, flags);
+}
+
 int os_path_stat(const char *path, struct stat *ret)
 {
 	int fd, err;

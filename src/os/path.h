@@ -19,6 +19,12 @@
  * descriptor, or -errno; -ENOSYS: below another process's root, and there is no openat2. */
 int os_path_open(const char *path, int flags);
 
+/** The root directory of @p pid, which stays when the process ends. @return it, or -errno. */
+int os_path_root(uint32_t pid);
+
+/** os_path_open() of @p path inside such a directory. */
+int os_path_open_in(int root, const char *path, int flags);
+
 /** stat(2). @return 0 or -errno, as above. */
 int os_path_stat(const char *path, struct stat *ret);
 

@@ -15,10 +15,12 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/path.h"
 
@@ -351,4 +353,21 @@ uint32_t os_pid_inside(uint32_t pid)
 			last = at + 1;
 	}
 	return (uint32_t)strtoul(last, NULL, 10);
+}
+
+uint64_t os_process_start_ns(uint32_t pid)
+{
+	enum { NR_START = 22, FIRST_AFTER_NAME = 3 };
+	clew_auto(buf_done) struct buf b = {0};
+	uint64_t now, ignored, ticks = (uint64_t)sysconf(_SC_CLK_TCK);
+	const char *at;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (os_read_into(path, 4096, &b) <= 0 || !os_clock_read(CLOCK_BOOTTIME, &now, &ignored))
+		return 0;
+	at = strrchr(buf_cstr(&b), ')'); /* a name may hold anything */
+	for (int i = FIRST_AFTER_NAME; at && i <= NR_START; i++)
+		at = strchr(at + 1, ' ');
+	return at ? os_wall_ns() - now + strtoull(at, NULL, 10) * (1000000000 / ticks) : 0;
 }

@@ -96,6 +96,10 @@ void os_kernel_release(char *ret, size_t size);
  */
 uint32_t os_proc_living(uint32_t pid);
 
+/** When the process @p pid started, in nanoseconds since 1970, to some hundredths of a second; 0:
+ * unknown. */
+uint64_t os_process_start_ns(uint32_t pid);
+
 /** Inode of the mount namespace of @p pid (0: ourselves); 0: unknown. */
 uint64_t os_mnt_ns(uint32_t pid);
 

@@ -360,6 +360,7 @@ enum perf_feature {
 	PERF_FEAT_MAX = 35,
 	/* clew's own (perf_stack_info.h), far from where perf and simpleperf (128 on) add theirs */
 	PERF_FEAT_CLEW_STACKS = 240,
+	PERF_FEAT_CLEW_MAPS = 241, /* perf_kept_maps.h */
 	/* perf_guest_fits.h */
 	PERF_FEAT_CLEW_GUESTS = 242,
 	PERF_FEAT_BITS = 256,

@@ -17,6 +17,7 @@ void record_copy_done(struct record_copy *c)
 
 /* --- features --- */
 
+/* Maps of processes (PERF_FEAT_CLEW_MAPS) hold for any copy with the same processes. */
 static bool is_copied(unsigned int feature)
 {
 	return feature != PERF_FEAT_AUXTRACE && feature != PERF_FEAT_COMPRESSED &&

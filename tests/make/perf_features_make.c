@@ -210,6 +210,7 @@ void perf_make_feature(struct perf_random *r, struct perf_put *p, enum perf_feat
 	case PERF_FEAT_E_MACHINE:       make_numbers(p, 2, 4); break;
 	case PERF_FEAT_CLN_SIZE:        make_numbers(p, 1, 4); break;
 	case PERF_FEAT_CLEW_STACKS:
+	case PERF_FEAT_CLEW_MAPS:
 	case PERF_FEAT_CLEW_GUESTS:
 	case PERF_FEAT_MAX:
 	case PERF_FEAT_BITS:            break;

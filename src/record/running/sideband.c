@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "os/proc.h"
 #include "os/proc_map.h"
+#include "perfdata/map_name.h"
 #include "perfdata/record_put.h"
 #include "record/running/file_build_id.h"
 
@@ -174,6 +175,19 @@ static void put_build_id_or_inode(struct rec_sideband *s, const struct proc_map 
 	rec_sideband_u64(s, 0); /* generation */
 }
 
+enum { NAME_AT = 72 /* in a record MMAP2 */ };
+
+/* @p at: the record that is made of the mapping. */
+static void note_made_code(struct rec_sideband *s, uint32_t procfs, size_t at,
+			   const struct proc_map *m)
+{
+	const char *name = s->out.data + at + NAME_AT;
+
+	if (s->perf_maps && m->prot & PROC_MAP_X && !s->out.is_failed &&
+	    (map_name_is_anonymous(name, m->flags) || map_name_may_be_made(name)))
+		rec_perf_maps_see(s->perf_maps, load_u32(s->out.data + at + 8, false), procfs, 0);
+}
+
 static void add_map(struct rec_sideband *s, uint32_t procfs, int pid, const struct proc_map *m)
 {
 	const struct rec_found_id *id = NULL;
@@ -205,7 +219,8 @@ static void add_map(struct rec_sideband *s, uint32_t procfs, int pid, const stru
 	rec_sideband_text(s, name, len);
 	if (id && id->bytes && !s->out.is_failed)
 		rec_build_ids_add(s->build_ids, false, id->id, id->bytes,
-				  s->out.data + at + 72 /* where the name stands */);
+				  s->out.data + at + NAME_AT);
+	note_made_code(s, procfs, at, m);
 	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)pid);
 }
 

@@ -8,6 +8,7 @@
 #include "record/open/counters.h"
 #include "record/plan/rec_file.h"
 #include "record/running/build_ids.h"
+#include "record/running/perf_maps.h"
 
 struct rec_found_id {
 	uint8_t id[20], bytes; /* bytes 0: the file has none */
@@ -21,6 +22,7 @@ struct rec_found_id {
 struct rec_sideband {
 	const struct rec_options *options;
 	struct rec_build_ids *build_ids;
+	struct rec_perf_maps *perf_maps; /* NULL: not looked for */
 	struct rec_file *file;           /* NULL: all stays in out */
 	const struct perf_attr *tracker; /* of the event of their sample_id; NULL: none */
 	uint64_t tracker_id;

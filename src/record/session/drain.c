@@ -52,6 +52,46 @@ static void note_mmap(struct rec_drain *d, const uint8_t *data, const struct per
 		rec_build_ids_add_mapped(d->build_ids, &m);
 }
 
+/* The time in the trailer; 0: it has none. */
+static uint64_t trailer_time(const struct rec_drain *d, const uint8_t *data, size_t size)
+{
+	size_t back = 8 * (size_t)d->trailer_words;
+
+	return d->trailer_words > 0 && back + 32 <= size ? load_u64(data + size - back, false) : 0;
+}
+
+static void note_made_code(struct rec_drain *d, const uint8_t *data,
+			   const struct perf_event_header *h)
+{
+	struct perf_record r = {.data = data, .type = h->type, .misc = h->misc, .size = h->size};
+	struct perf_mmap m;
+
+	if (data && perf_mmap_parse(&r, &m) == CLEW_OK)
+		rec_perf_maps_take(d->perf_maps, &m, trailer_time(d, data, h->size));
+}
+
+/* A program's end: it exits, or executes another. */
+static void note_end(struct rec_drain *d, const uint8_t *data, const struct perf_event_header *h)
+{
+	struct perf_record r = {.data = data, .type = h->type, .misc = h->misc, .size = h->size};
+	struct perf_comm c;
+	struct perf_task t;
+
+	if (!data)
+		return;
+	if (h->type == PERF_RECORD_EXIT && perf_task_parse(&r, &t) == CLEW_OK && t.pid == t.tid)
+		rec_perf_maps_end(d->perf_maps, t.pid, t.time);
+	else if (h->type == PERF_RECORD_COMM && perf_comm_parse(&r, &c) == CLEW_OK && c.is_exec)
+		rec_perf_maps_end(d->perf_maps, c.pid, trailer_time(d, data, h->size));
+}
+
+static bool ends_program(const struct rec_drain *d, const struct perf_event_header *h)
+{
+	return d->perf_maps && d->perf_maps->all.nr &&
+	       (h->type == PERF_RECORD_EXIT ||
+		(h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC));
+}
+
 static void note_time(struct rec_drain *d, const struct bytes part[2], size_t at, size_t size)
 {
 	size_t offset = sizeof(struct perf_event_header) + 8 * (size_t)d->time_words;
@@ -80,6 +120,8 @@ static bool count_mmap(struct rec_drain *d, const struct bytes part[2], size_t a
 	h->misc = misc;
 	if (d->reads_files || h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
 		note_mmap(d, whole(d, part, at, h->size), h);
+	if (d->perf_maps)
+		note_made_code(d, whole(d, part, at, h->size), h);
 	return is_wrong;
 }
 
@@ -107,14 +149,12 @@ static void note_aux(const struct rec_drain *d, struct rec_aux_seen *aux, const 
 			       PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION |
 			       PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK;
 	struct perf_record r = {.data = data, .type = h->type, .misc = h->misc, .size = h->size};
-	size_t back = 8 * (size_t)d->trailer_words;
 	uint64_t time;
 	struct perf_aux a;
 
 	if (!data || perf_aux_parse(&r, &a) != CLEW_OK)
 		return;
-	time = d->trailer_words > 0 && back + 32 <= h->size ? load_u64(data + h->size - back, false)
-							    : 0;
+	time = trailer_time(d, data, h->size);
 	aux->last[aux->nr++ % REC_AUX_SEEN_KEPT] = (struct rec_aux_mark){a.offset, a.size, time};
 	aux->bytes += a.size;
 	aux->nr_truncated += (a.flags & PERF_AUX_FLAG_TRUNCATED) != 0;
@@ -177,6 +217,8 @@ bool rec_drain_count(struct rec_drain *d, struct rec_aux_seen *aux, const struct
 			needs_mending |= count_mmap(d, part, at, &h);
 		} else if (h.type == PERF_RECORD_KSYMBOL || h.type == PERF_RECORD_BPF_EVENT) {
 			needs_mending |= has_grown(d, part, at, &h);
+		} else if (ends_program(d, &h)) {
+			note_end(d, whole(d, part, at, h.size), &h);
 		}
 		if (d->seen)
 			note_state(d, part, at, &h);
@@ -199,6 +241,8 @@ enum clew_err rec_drain_pass(struct rec_drain *d, struct rec_file *f, bool is_la
 	enum clew_err err = rec_sources_pass(d->sources, &pass);
 
 	d->nr_snapshots += pass.nr_snapshots;
+	if (d->perf_maps)
+		rec_perf_maps_retry(d->perf_maps);
 	if (err != CLEW_OK || !pass.has_any)
 		return err;
 	if (rec_sources_may_end_round(d->sources))

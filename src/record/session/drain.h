@@ -6,6 +6,7 @@
 #include "record/open/record_mend.h"
 #include "record/plan/source.h"
 #include "record/running/build_ids.h"
+#include "record/running/perf_maps.h"
 
 /** What the sources brought, and the end of each round. */
 struct rec_drain {
@@ -16,6 +17,7 @@ struct rec_drain {
 	int time_words;             /* where a sample's time stands, in words; -1: it has none */
 	int trailer_words;          /* the same of other records, back from their end */
 	struct rec_build_ids *build_ids;
+	struct rec_perf_maps *perf_maps; /* NULL: not looked for */
 	bool reads_files; /* the kernel gives no build ids (before Linux 5.12): look into the files
 			   */
 	struct record_mend mend; /* what other recorders leave in our records */

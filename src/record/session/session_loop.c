@@ -5,7 +5,13 @@
 #include "os/signals.h"
 #include "record/session/session_impl.h"
 
-enum { PROGRESS_MS = 500, MAX_SLEEP_MS = 1000 };
+enum {
+	PROGRESS_MS = 500,
+	/* Now and then all goes to the file, so that a killed recording has lost little; and where
+	 * generated code has its names (perf_maps.h) is seen while the process runs. */
+	MAX_SLEEP_MS = 200,
+	FIRST_SLEEP_MS = 100, /* in the first second */
+};
 
 /* One descriptor of each task is enough to hear of its end: all of a task's events end together. */
 static bool poll_tasks(struct session *s)
@@ -143,6 +149,7 @@ static int timeout_ms(const struct session *s, uint64_t now)
 	const struct rec_switch *w = &s->options->switch_output;
 	uint64_t until = UINT64_MAX;
 	int sleep_ms = rec_sources_sleep_ms(&s->sources);
+	uint64_t max_ms = now - s->start_ns < 1000 * NS_PER_MS ? FIRST_SLEEP_MS : MAX_SLEEP_MS;
 
 	if (s->ui->progress)
 		until = s->progress_at_ns;
@@ -152,9 +159,8 @@ static int timeout_ms(const struct session *s, uint64_t now)
 		until = s->stream.file.start_ns + w->ns;
 	if (sleep_ms >= 0 && until > now + (unsigned int)sleep_ms * NS_PER_MS)
 		return sleep_ms;
-	/* Now and then all goes to the file, so that a killed recording has lost little. */
-	if (until > now + MAX_SLEEP_MS * NS_PER_MS)
-		return MAX_SLEEP_MS;
+	if (until > now + max_ms * NS_PER_MS)
+		return (int)max_ms;
 	return until <= now ? 0 : (int)((until - now) / NS_PER_MS) + 1;
 }
 

@@ -79,6 +79,7 @@ static enum clew_err write_tasks(struct rec_stream *s)
 	if (s->ahead)
 		return write_ahead(s);
 	rec_sideband_init(&b, s->counters, s->options, &s->build_ids, &s->file);
+	b.perf_maps = &s->perf_maps;
 	add_tasks(s, &b);
 	err = rec_sideband_flush(&b);
 	warn_omitted(s, &b);
@@ -199,6 +200,9 @@ enum clew_err rec_stream_open(struct rec_stream *s, struct rec_error *error)
 		return rec_fail_memory(error);
 	rec_drain_init(&s->drain, s->counters, s->sources, &s->build_ids,
 		       !s->options->no_build_ids);
+	rec_perf_maps_init(&s->perf_maps);
+	s->perf_maps.is_off = s->options->sink != NULL;
+	s->drain.perf_maps = &s->perf_maps;
 	return open_file(s, error);
 }
 
@@ -254,6 +258,29 @@ static enum clew_err write_end_features(struct rec_stream *s)
 	return err;
 }
 
+/* A record of a pipe has no room for them. */
+static enum clew_err write_perf_maps(struct rec_stream *s)
+{
+	struct buf b = {0};
+	enum clew_err err = CLEW_OK;
+
+	rec_perf_maps_put(&s->perf_maps, &b);
+	if (s->file.is_pipe && b.nr)
+		rec_say(s->ui, REC_NOTE,
+			"perf-PID.map files are not kept in a pipe: names of generated code are "
+			"looked for where it is read");
+	else if (s->perf_maps.nr_left_out)
+		rec_say(s->ui, REC_NOTE,
+			"%u perf-PID.map file%s or processes with generated code not kept: too "
+			"large, or too many",
+			s->perf_maps.nr_left_out, s->perf_maps.nr_left_out == 1 ? "" : "s");
+	if (!s->file.is_pipe && b.nr)
+		err = give(s, PERF_FEAT_CLEW_MAPS, &b);
+	buf_done(&b);
+	rec_perf_maps_next_file(&s->perf_maps);
+	return err;
+}
+
 static enum clew_err end_file(struct rec_stream *s)
 {
 	enum clew_err err = rec_drain_pass(&s->drain, &s->file, true);
@@ -267,6 +294,8 @@ static enum clew_err end_file(struct rec_stream *s)
 		err = rec_file_flush(&s->file);
 	if (err == CLEW_OK)
 		err = write_end_features(s);
+	if (err == CLEW_OK)
+		err = write_perf_maps(s);
 	return err == CLEW_OK ? rec_file_finish(&s->file) : err;
 }
 
@@ -329,6 +358,7 @@ enum clew_err rec_stream_switch(struct rec_stream *s, struct rec_error *error)
 	enum clew_err err;
 
 	rec_sideband_init(&next.tasks, s->counters, s->options, &next.build_ids, NULL);
+	next.tasks.perf_maps = &s->perf_maps;
 	if (!s->options->is_tail_synthesize) {
 		rec_sideband_bpf(&next.tasks);
 		rec_sideband_all(&next.tasks);
@@ -387,6 +417,7 @@ void rec_stream_done(struct rec_stream *s)
 	rec_file_done(&s->file);
 	rec_drain_done(&s->drain);
 	rec_build_ids_done(&s->build_ids);
+	rec_perf_maps_done(&s->perf_maps);
 	perf_evlist_done(&s->evlist);
 	vec_for_each (&s->kept, path)
 		mem_free(*path);

@@ -21,6 +21,7 @@ struct rec_stream {
 	const struct rec_sources *sources;
 	struct perf_evlist evlist;
 	struct rec_build_ids build_ids;
+	struct rec_perf_maps perf_maps;
 	struct rec_drain drain;
 	struct rec_file file;
 	struct rec_ahead *ahead; /* NULL: tasks are looked up when the file is open */
