@@ -163,6 +163,17 @@ static void set_machine(const struct analyze *a, struct ana_event *e, uint64_t e
 	e->vcpu = v.vcpu;
 }
 
+/* What is resolved next is of @p t, at that time (none: unknown). */
+static inline void resolve_at(struct analyze *a, struct who_thread *t, struct clew_perf_ns time)
+{
+	const struct who_space *s = t->space;
+
+	a->now = time;
+	if (__builtin_expect(time.ns - s->code_from.ns >= s->code_to.ns - s->code_from.ns, 0) &&
+	    clew_perf_ns_is_known(time))
+		ana_resolve_other_code(a, t, time);
+}
+
 /* One sample as the consumer gets it. @p s is complete but for what is looked up. */
 static enum clew_err deliver_sample(struct analyze *a, const struct perf_record *r,
 				    const struct perf_evsel *evsel, const struct perf_sample *s,
@@ -207,8 +218,7 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 	e->cgroup = machine ? NULL : cgroup_of(a, s);
 	if (machine)
 		set_machine(a, e, s->id);
-	ana_resolve_code_at(a, t,
-			    s->sample_type & PERF_SAMPLE_TIME ? e->time : clew_perf_ns_none());
+	resolve_at(a, t, s->sample_type & PERF_SAMPLE_TIME ? e->time : clew_perf_ns_none());
 	a->summary.nr_samples++;
 	ana_note_time(&a->summary.first_time, &a->summary.last_time, e->time);
 	if (user->has_mark && !a->opts.no_merge && !a->opts.no_chains) {
@@ -364,7 +374,7 @@ static enum clew_err resolve_deferred(struct analyze *a, struct ana_event *e)
 	t = who_thread_get(a->who, e->pid, e->tid);
 	if (!t)
 		return CLEW_NO_MEMORY;
-	ana_resolve_code_at(a, t, e->time);
+	resolve_at(a, t, e->time);
 	words = (struct perf_words){c.ips, (uint32_t)c.nr, r->swap};
 	if (!a->opts.is_as_perf && ana_stack_of_record(a->file, r, &stack, &tid, &cookie))
 		err = ana_user_stack_words(a, &stack, r->swap, &words);

@@ -3,14 +3,6 @@
 
 #include "analyze/analyze_impl.h"
 
-bool ana_has_lbr(const struct ana_event *e)
-{
-	const struct perf_sample *s = e->sample;
-
-	return e->evsel->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK &&
-	       s->branches.nr && s->callchain.nr;
-}
-
 /** @return where it is; nr: there is none. */
 static uint32_t find_user_mark(const struct perf_words *chain)
 {

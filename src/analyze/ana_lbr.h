@@ -12,7 +12,11 @@
  */
 
 /** Has @p e one? */
-bool ana_has_lbr(const struct ana_event *e);
+static inline bool ana_has_lbr(const struct ana_event *e)
+{
+	return e->sample->branches.nr && e->sample->callchain.nr &&
+	       e->evsel->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
+}
 
 /**
  * *ret: the kernel's part up to the user mark, then where the last call went, then the calls, last

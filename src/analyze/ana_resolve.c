@@ -18,24 +18,6 @@ enum {
 /* Space numbers of levels that have no address space of ours. */
 #define SPACE_OF_LEVEL(level) (UINT32_MAX - (uint32_t)(level))
 
-enum ana_level ana_level_of_misc(uint16_t misc)
-{
-	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
-	case PERF_RECORD_MISC_KERNEL:
-		return ANA_KERNEL;
-	case PERF_RECORD_MISC_USER:
-		return ANA_USER;
-	case PERF_RECORD_MISC_HYPERVISOR:
-		return ANA_HYPERVISOR;
-	case PERF_RECORD_MISC_GUEST_KERNEL:
-		return ANA_GUEST_KERNEL;
-	case PERF_RECORD_MISC_GUEST_USER:
-		return ANA_GUEST_USER;
-	default:
-		return ANA_UNKNOWN;
-	}
-}
-
 static struct who_space *space_of(struct analyze *a, struct who_thread *t, enum ana_level level)
 {
 	if (level == ANA_KERNEL)
@@ -135,10 +117,10 @@ static struct ana_loc *make_loc(struct analyze *a, struct ana_site *site, enum a
 		     : NULL;
 }
 
-static struct ana_loc_slot *loc_slot(struct ana_cache *c, uint32_t space, uint64_t ip,
-				     uint8_t arrival)
+static inline struct ana_loc_slot *loc_slot(struct ana_cache *c, uint32_t space, uint64_t ip,
+					    uint8_t arrival)
 {
-	size_t i = hash_two(ip, space) & (c->cap_locs - 1);
+	size_t i = hash_two(ip ^ (uint64_t)arrival << 56, space) & (c->cap_locs - 1);
 
 	while (c->locs[i].loc &&
 	       (c->locs[i].ip != ip || c->locs[i].space != space || c->locs[i].arrival != arrival))
@@ -146,7 +128,7 @@ static struct ana_loc_slot *loc_slot(struct ana_cache *c, uint32_t space, uint64
 	return &c->locs[i];
 }
 
-static bool grow_locs(struct ana_cache *c)
+static __attribute__((noinline)) bool grow_locs(struct ana_cache *c)
 {
 	struct ana_loc_slot *old = c->locs;
 	size_t old_cap = c->cap_locs, cap = old_cap ? old_cap * 2 : FIRST_LOCS;
@@ -188,36 +170,53 @@ static bool is_same(struct analyze *a, const struct asker *q, const struct ana_l
 	       (!s.place->only_sym || loc->sym == s.place->only_sym);
 }
 
+/* @p key, but for the location, is of no slot, or of one from before the maps changed. */
+static __attribute__((noinline)) struct ana_loc *resolve_anew(struct analyze *a,
+							      const struct asker *q,
+							      enum ana_level level,
+							      const struct ana_loc_slot *key)
+{
+	struct ana_cache *c = &a->cache;
+	struct ana_loc_slot *slot;
+	struct ana_loc *loc;
+
+	if (c->nr_locs + c->nr_locs / 2 >= c->cap_locs && !grow_locs(c))
+		return NULL;
+	slot = loc_slot(c, key->space, key->ip, key->arrival);
+	loc = slot->loc;
+	if (!loc || !is_same(a, q, slot)) {
+		uint64_t back;
+		struct ana_site site =
+			find_site(a, q, key->ip, (enum ana_arrival)key->arrival, &back);
+
+		loc = site.is_failed ? NULL : make_loc(a, &site, level, key->ip, back);
+		if (!loc)
+			return NULL;
+		c->nr_locs += !slot->loc;
+	}
+	*slot = *key;
+	slot->loc = loc;
+	return loc;
+}
+
 static struct ana_loc *resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
 			       uint64_t ip, enum ana_arrival arrival)
 {
 	struct who_space *space = space_of(a, t, level);
-	const struct asker q = {t, space, level == ANA_KERNEL};
-	uint32_t space_id = space ? space->id : SPACE_OF_LEVEL(level);
-	uint32_t generation = space ? space->generation : 0;
-	struct ana_cache *c = &a->cache;
-	struct ana_loc_slot *slot;
+	const struct ana_loc_slot key = {
+		.ip = ip,
+		.space = space ? space->id : SPACE_OF_LEVEL(level),
+		.generation = space ? space->generation : 0,
+		.arrival = (uint8_t)arrival,
+	};
 
-	if (c->nr_locs + c->nr_locs / 2 >= c->cap_locs && !grow_locs(c))
-		return NULL;
-	slot = loc_slot(c, space_id, ip, (uint8_t)arrival);
-	if (slot->loc && slot->generation == generation)
-		return slot->loc;
-	if (!slot->loc || !is_same(a, &q, slot)) {
-		uint64_t back;
-		struct ana_site site = find_site(a, &q, ip, arrival, &back);
-		struct ana_loc *loc = site.is_failed ? NULL : make_loc(a, &site, level, ip, back);
+	if (__builtin_expect(a->cache.cap_locs != 0, 1)) {
+		const struct ana_loc_slot *slot = loc_slot(&a->cache, key.space, ip, key.arrival);
 
-		if (!loc)
-			return NULL;
-		c->nr_locs += !slot->loc;
-		slot->loc = loc;
+		if (__builtin_expect(slot->loc && slot->generation == key.generation, 1))
+			return slot->loc;
 	}
-	slot->ip = ip;
-	slot->arrival = (uint8_t)arrival;
-	slot->space = space_id;
-	slot->generation = generation;
-	return slot->loc;
+	return resolve_anew(a, &(struct asker){t, space, level == ANA_KERNEL}, level, &key);
 }
 
 const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
@@ -243,15 +242,10 @@ const struct ana_loc *ana_resolve_source(struct analyze *a, struct who_thread *t
 	return loc;
 }
 
-/* Code that is made at run time changes without a record of its maps. */
-void ana_resolve_code_at(struct analyze *a, struct who_thread *t, struct clew_perf_ns time)
+void ana_resolve_other_code(struct analyze *a, struct who_thread *t, struct clew_perf_ns time)
 {
 	struct who_space *s = t->space;
 
-	a->now = time;
-	if (!clew_perf_ns_is_known(time) ||
-	    time.ns - s->code_from.ns < s->code_to.ns - s->code_from.ns)
-		return;
 	/* Another program may have the very maps of the one before it. */
 	s->generation++;
 	s->code_to.ns = UINT64_MAX;
@@ -389,7 +383,7 @@ static struct ana_chain_slot *chain_slot(struct ana_cache *c, const struct ana_c
 	return &c->chains[i];
 }
 
-static bool grow_chains(struct ana_cache *c)
+static __attribute__((noinline)) bool grow_chains(struct ana_cache *c)
 {
 	struct ana_chain_slot *old = c->chains;
 	size_t old_cap = c->cap_chains, cap = old_cap ? old_cap * 2 : FIRST_CHAINS;
@@ -425,6 +419,26 @@ static bool keep_words(struct ana_cache *c, struct ana_chain_slot *slot)
 	return true;
 }
 
+/* The same of a chain. */
+static __attribute__((noinline)) bool fill_chain(struct analyze *a, struct who_thread *t,
+						 const struct perf_words *words,
+						 const struct ana_chain_slot *key,
+						 struct ana_chain_slot *slot)
+{
+	struct ana_chain_slot next = *key;
+
+	next.chain = make_chain(a, t, words, key->callers);
+	if (!next.chain)
+		return false;
+	if (slot->chain)
+		next.words = slot->words;
+	else if (!keep_words(&a->cache, &next))
+		return false;
+	a->cache.nr_chains += !slot->chain;
+	*slot = next;
+	return true;
+}
+
 enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
 				const struct perf_words *words, uint8_t callers,
 				const struct ana_chain **ret)
@@ -437,18 +451,10 @@ enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
 	if (c->nr_chains + c->nr_chains / 2 >= c->cap_chains && !grow_chains(c))
 		return CLEW_NO_MEMORY;
 	slot = chain_slot(c, &key);
-	if (!slot->chain || slot->generation != key.generation ||
-	    slot->kernel_generation != key.kernel_generation) {
-		key.chain = make_chain(a, t, words, callers);
-		if (!key.chain)
-			return CLEW_NO_MEMORY;
-		if (slot->chain)
-			key.words = slot->words;
-		else if (!keep_words(c, &key))
-			return CLEW_NO_MEMORY;
-		c->nr_chains += !slot->chain;
-		*slot = key;
-	}
+	if ((!slot->chain || slot->generation != key.generation ||
+	     slot->kernel_generation != key.kernel_generation) &&
+	    !fill_chain(a, t, words, &key, slot))
+		return CLEW_NO_MEMORY;
 	*ret = slot->chain->nr ? slot->chain : NULL;
 	return CLEW_OK;
 }

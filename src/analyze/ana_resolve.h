@@ -29,8 +29,9 @@ struct ana_cache {
 	uint64_t epoch;
 };
 
-/** What is resolved next is of @p t, at that time (none: unknown). */
-void ana_resolve_code_at(struct analyze *a, struct who_thread *t, struct clew_perf_ns time);
+/** Code that is made at run time changes without a record of its maps: @p t's is another one now,
+ * or was not asked for yet. */
+void ana_resolve_other_code(struct analyze *a, struct who_thread *t, struct clew_perf_ns time);
 
 const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
 				  uint64_t ip);
@@ -50,7 +51,21 @@ enum {
 enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
 				const struct perf_words *words, uint8_t callers,
 				const struct ana_chain **ret);
-enum ana_level ana_level_of_misc(uint16_t misc);
+
+/** Asked for each sample more than once. */
+static inline enum ana_level ana_level_of_misc(uint16_t misc)
+{
+	static const uint8_t levels[PERF_RECORD_MISC_CPUMODE_MASK + 1] = {
+		[PERF_RECORD_MISC_KERNEL] = ANA_KERNEL,
+		[PERF_RECORD_MISC_USER] = ANA_USER,
+		[PERF_RECORD_MISC_HYPERVISOR] = ANA_HYPERVISOR,
+		[PERF_RECORD_MISC_GUEST_KERNEL] = ANA_GUEST_KERNEL,
+		[PERF_RECORD_MISC_GUEST_USER] = ANA_GUEST_USER,
+	};
+
+	return (enum ana_level)levels[misc & PERF_RECORD_MISC_CPUMODE_MASK];
+}
+
 bool ana_cache_is_full(const struct analyze *a);
 void ana_cache_reset(struct ana_cache *c);
 void ana_cache_done(struct ana_cache *c);

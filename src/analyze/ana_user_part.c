@@ -263,7 +263,9 @@ static void count_hows(struct ana_outcomes *o, const struct ana_user *u)
 {
 	uint64_t *by_convention = &o->by_how[UNW_HOW_FP_CONVENTION], before = *by_convention;
 
-	if (u->nr_frames > 1 && is_uniform(u))
+	if (u->nr_frames <= 1)
+		return;
+	if (is_uniform(u))
 		o->by_how[how_of(u, 1)] += u->nr_frames - 1;
 	for (uint32_t i = 1; i < u->nr_frames && !is_uniform(u); i++)
 		o->by_how[how_of(u, i)]++;

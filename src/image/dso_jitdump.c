@@ -235,13 +235,16 @@ const struct code_patches *dso_jit_patches(struct dso *d)
 	return d->jit ? d->jit->patches : NULL;
 }
 
-uint64_t dso_address(const struct dso *d, uint64_t rel)
+static __attribute__((noinline)) uint64_t address_of_hidden(const struct dso *d, uint64_t rel)
 {
-	const struct jit_func *f = NULL;
 	uint64_t at = rel;
 	bool is_gone;
+	const struct jit_func *f = jit_code_find(d->jit, &at, &is_gone);
 
-	if (d && d->jit && rel >= JIT_HIDDEN)
-		f = jit_code_find(d->jit, &at, &is_gone);
 	return f ? f->addr + (rel - f->rel) : rel;
+}
+
+uint64_t dso_address(const struct dso *d, uint64_t rel)
+{
+	return rel >= JIT_HIDDEN && d && d->jit ? address_of_hidden(d, rel) : rel;
 }

@@ -24,7 +24,7 @@ struct entries {
 /** The two newest times. */
 struct newest {
 	uint64_t first, second;
-	bool has_any, has_second;
+	uint64_t nr; /* times that were first or second: 2 and more: both are there */
 };
 
 enum {
@@ -179,31 +179,37 @@ static struct entry entry_of(const struct perf_record *r, uint64_t time)
 
 static void note_time(struct newest *n, uint64_t time)
 {
-	if (!n->has_any || time > n->first) {
-		n->has_second = n->has_any;
+	if (time > n->first || !n->nr) {
 		n->second = n->first;
 		n->first = time;
-		n->has_any = true;
-	} else if (!n->has_second || time > n->second) {
+		n->nr++;
+	} else if (time > n->second || n->nr == 1) {
 		n->second = time;
-		n->has_second = true;
+		n->nr++;
 	}
 }
 
-static bool keep_size(struct perf_order *o, const struct perf_record *r)
+static __attribute__((noinline)) bool keep_resized(struct perf_order *o,
+						   const struct perf_record *r)
 {
-	return r->size == load_u16(r->data + 6, r->swap) ||
-	       map_u64_put(&o->resized, (uintptr_t)r->data, r->size);
+	return map_u64_put(&o->resized, (uintptr_t)r->data, r->size);
 }
 
-static uint16_t take_size(struct perf_order *o, const uint8_t *data)
+static inline bool keep_size(struct perf_order *o, const struct perf_record *r)
 {
-	const uint64_t *kept = o->resized.nr ? map_u64_get(&o->resized, (uintptr_t)data) : NULL;
-	uint16_t size = kept ? (uint16_t)*kept : load_u16(data + 6, o->swap);
+	return __builtin_expect(r->size == load_u16(r->data + 6, r->swap), 1) || keep_resized(o, r);
+}
 
-	if (kept)
-		map_u64_remove(&o->resized, (uintptr_t)data);
-	return size;
+/* Of the record that was just popped: few have another size than their bytes say. */
+static __attribute__((noinline)) bool take_resized(struct perf_order *o, struct perf_record *r)
+{
+	const uint64_t *kept = map_u64_get(&o->resized, (uintptr_t)r->data);
+
+	if (kept) {
+		r->size = (uint16_t)*kept;
+		map_u64_remove(&o->resized, (uintptr_t)r->data);
+	}
+	return true;
 }
 
 enum clew_err perf_order_push(struct perf_order *o, const struct perf_record *r, uint64_t time)
@@ -235,14 +241,14 @@ enum clew_err perf_order_push(struct perf_order *o, const struct perf_record *r,
  */
 static void end_round(struct perf_order *o)
 {
-	const struct newest now = o->samples.has_any ? o->samples : o->others;
+	const struct newest now = o->samples.nr ? o->samples : o->others;
 	const struct newest *last = &o->last;
 
-	if (last->has_any && (!now.has_any || last->first <= now.first))
+	if (last->nr && (!now.nr || last->first <= now.first))
 		o->promised = last->first;
-	else if (last->has_second)
+	else if (last->nr > 1)
 		o->promised = last->second;
-	if (now.has_any)
+	if (now.nr)
 		o->last = now;
 	o->samples = o->others = (struct newest){0};
 }
@@ -271,7 +277,7 @@ bool perf_order_pop(struct perf_order *o, struct perf_record *ret, uint64_t *ret
 		.data = e->data,
 		.type = load_u32(e->data, o->swap),
 		.misc = e->misc,
-		.size = take_size(o, e->data),
+		.size = load_u16(e->data + 6, o->swap),
 		.swap = o->swap,
 		.offset = e->offset,
 		.block = e->block,
@@ -281,7 +287,7 @@ bool perf_order_pop(struct perf_order *o, struct perf_record *ret, uint64_t *ret
 		o->counts.nr_late++;
 	else
 		o->newest_popped = e->time;
-	return true;
+	return __builtin_expect(o->resized.nr == 0, 1) || take_resized(o, ret);
 }
 
 const struct perf_order_counts *perf_order_counts(const struct perf_order *o)

@@ -116,9 +116,7 @@ static bool take_branches(struct bytes *b, bool swap, uint64_t branch_type, stru
 	       take_words(b, nr, swap, &s->branches.counters);
 }
 
-/* The flags word is a bit-field, which a big-endian kernel fills from the other end: field by
- * field. */
-static uint64_t branch_flags_from_other_end(uint64_t v)
+uint64_t perf_branch_flags_from_other_end(uint64_t v)
 {
 	static const uint8_t bits[] = {1, 1, 1, 1, 16, 4, 2, 4, 3};
 	unsigned int low = 0, high = 64;
@@ -130,18 +128,6 @@ static uint64_t branch_flags_from_other_end(uint64_t v)
 		low += bits[i];
 	}
 	return flags;
-}
-
-struct perf_branch perf_branch_get(const struct perf_sample *s, uint64_t i)
-{
-	const struct perf_words *w = &s->branches.words;
-	uint32_t at = (uint32_t)i * 3;
-	struct perf_branch br = {perf_words_get(w, at), perf_words_get(w, at + 1),
-				 perf_words_get(w, at + 2)};
-
-	if ((__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) != s->swap)
-		br.flags = branch_flags_from_other_end(br.flags);
-	return br;
 }
 
 static bool take_regs(struct bytes *b, bool swap, uint64_t mask, uint64_t *abi,

@@ -107,7 +107,21 @@ struct perf_sample {
 	struct bytes aux;
 };
 
-struct perf_branch perf_branch_get(const struct perf_sample *s, uint64_t i);
+/** The flags word is a bit-field, which a kernel of the other byte order fills from the other end.
+ */
+uint64_t perf_branch_flags_from_other_end(uint64_t v);
+
+static inline struct perf_branch perf_branch_get(const struct perf_sample *s, uint64_t i)
+{
+	const struct perf_words *w = &s->branches.words;
+	uint32_t at = (uint32_t)i * 3;
+	struct perf_branch br = {perf_words_get(w, at), perf_words_get(w, at + 1),
+				 perf_words_get(w, at + 2)};
+
+	if ((__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) != s->swap)
+		br.flags = perf_branch_flags_from_other_end(br.flags);
+	return br;
+}
 
 /**
  * Decode the body of a PERF_RECORD_SAMPLE. @p body: the record without its header. O(1) but for the

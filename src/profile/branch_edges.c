@@ -13,6 +13,7 @@ struct stacks {
 	const struct branch_edges_opts *opts;
 	struct branch_edges_totals *totals;
 	struct map_u64 event_of; /* index of an evsel -> number in totals->events */
+	size_t last_event;
 };
 
 void branch_edges_totals_done(struct branch_edges_totals *t)
@@ -87,14 +88,21 @@ static bool is_omitted(const struct stacks *s, const struct perf_evsel *evsel)
 /** NULL: out of memory. */
 static struct branch_edges_event *event_of(struct stacks *s, const struct perf_evsel *evsel)
 {
-	const struct branch_edges_event e = {.evsel = evsel,
-					     .is_omitted = is_omitted(s, evsel),
-					     .has_all = branch_filter_has_all(&evsel->attr)};
 	size_t n, nr = s->totals->events.nr;
+	struct branch_edges_event e = {.evsel = evsel};
 
-	if (!map_u64_number(&s->event_of, evsel->index, nr, SIZE_MAX, &n) ||
-	    (n == nr && !vec_push(&s->totals->events, e)))
+	/* nearly always the same as before */
+	if (nr && s->totals->events.data[s->last_event].evsel == evsel)
+		return &s->totals->events.data[s->last_event];
+	if (!map_u64_number(&s->event_of, evsel->index, nr, SIZE_MAX, &n))
 		return NULL;
+	if (n == nr) {
+		e.is_omitted = is_omitted(s, evsel);
+		e.has_all = branch_filter_has_all(&evsel->attr);
+		if (!vec_push(&s->totals->events, e))
+			return NULL;
+	}
+	s->last_event = n;
 	return &s->totals->events.data[n];
 }
 

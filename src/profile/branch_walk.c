@@ -39,7 +39,9 @@ struct entry {
 
 static unsigned int side_of(const struct ana_loc *l)
 {
-	return l->level == ANA_KERNEL || l->level == ANA_GUEST_KERNEL ? AT_KERNEL : AT_USER;
+	const unsigned int kernels = 1u << ANA_KERNEL | 1u << ANA_GUEST_KERNEL;
+
+	return kernels >> l->level & 1 ? AT_KERNEL : AT_USER;
 }
 
 static bool is_other_function(const struct ana_loc *a, const struct ana_loc *b)

@@ -50,16 +50,18 @@ static bool add_branch(struct counted_code *c, const struct dso *d, const struct
 bool counted_code_add_branch(struct counted_code *c, const struct ana_loc *from,
 			     const struct ana_loc *to, const struct code_count *e)
 {
-	struct code_count leaves = *e, arrives = *e;
+	struct code_count branch = *e;
 	bool is_inside = from && to && from->dso == to->dso;
 
-	leaves.a = from ? from->rel : CODE_ELSEWHERE;
-	leaves.b = is_inside ? to->rel : CODE_ELSEWHERE;
-	arrives.a = CODE_ELSEWHERE;
-	arrives.b = to ? to->rel : CODE_ELSEWHERE;
-	if (from && !add_branch(c, from->dso, &leaves))
+	branch.a = from ? from->rel : CODE_ELSEWHERE;
+	branch.b = is_inside ? to->rel : CODE_ELSEWHERE;
+	if (from && !add_branch(c, from->dso, &branch))
 		return false;
-	return is_inside || !to || add_branch(c, to->dso, &arrives);
+	if (is_inside || !to)
+		return true;
+	branch.a = CODE_ELSEWHERE;
+	branch.b = to->rel;
+	return add_branch(c, to->dso, &branch);
 }
 
 bool counted_code_add_sample(struct counted_code *c, const struct ana_loc *at, uint64_t nr)

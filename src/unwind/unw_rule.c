@@ -65,11 +65,6 @@ static const char *const why_names[] = {
 	[UNW_WHY_NEW_STACK] = "on another stack",
 };
 
-bool unw_stop_is_cut(enum unw_stop s)
-{
-	return s != UNW_STOP_NONE && s != UNW_STOP_OUTERMOST && s != UNW_STOP_FP_END;
-}
-
 const char *unw_stop_name(enum unw_stop s)
 {
 	return (size_t)s < NR_UNW_STOPS ? stop_names[s] : "unknown";

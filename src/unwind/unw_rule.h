@@ -118,7 +118,10 @@ enum unw_stop {
 
 /** Does a stack that ends for that reason lack its outermost frames? UNW_STOP_OUTERMOST proves that
  * it does not; of UNW_STOP_NONE and UNW_STOP_FP_END nothing is proven. */
-bool unw_stop_is_cut(enum unw_stop s);
+static inline bool unw_stop_is_cut(enum unw_stop s)
+{
+	return s != UNW_STOP_NONE && s != UNW_STOP_OUTERMOST && s != UNW_STOP_FP_END;
+}
 /** "outermost", "no-info", ... as in docs/spec/script-json.md; never NULL. */
 const char *unw_stop_name(enum unw_stop s);
 /** "sframe", "eh_frame", "fp-convention", ...; "" for none. */
