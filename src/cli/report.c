@@ -93,8 +93,9 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 }
 
 /* Rows do not say when, except that names of threads and their namespaces change. */
-static enum trace_ops_fold fold_of(const struct report_args *a)
+static enum trace_ops_fold fold_of(const struct report_run *r)
 {
+	const struct report_args *a = &r->args;
 	static const enum report_key others[] = {REPORT_PID, REPORT_TID, REPORT_WEIGHT,
 						 REPORT_NAMESPACE, REPORT_CONTAINER};
 
@@ -102,7 +103,8 @@ static enum trace_ops_fold fold_of(const struct report_args *a)
 		if (report_sort_has(&a->feed.sort, others[i]))
 			return TRACE_OPS_EACH;
 	}
-	if (a->output == REPORT_HTML || report_sort_branch_key(&a->feed.sort) != REPORT_NR_KEYS)
+	if (a->output == REPORT_HTML || report_branches_may_be(a, r->analyze) ||
+	    report_sort_branch_key(&a->feed.sort) != REPORT_NR_KEYS)
 		return TRACE_OPS_EACH;
 	return a->feed.ops == REPORT_OPS_NONE ? TRACE_OPS_BY_CODE : TRACE_OPS_BY_ACCESS;
 }
@@ -113,7 +115,7 @@ static int open_trace(struct report_run *r)
 	const struct cli_itrace_wishes w = {
 		.wants_addr = true,
 		.wants_branches = report_branches_of_trace(a),
-		.fold = fold_of(a),
+		.fold = fold_of(r),
 		.is_single_threaded = a->is_single_threaded,
 	};
 

@@ -31,6 +31,13 @@ static bool is_said(const struct report_args *a, struct perf_file *file)
 	return false;
 }
 
+bool report_branches_may_be(const struct report_args *a, struct analyze *analyze)
+{
+	if (a->branches != REPORT_BRANCHES_BY_HEADER || !analyze)
+		return a->branches == REPORT_BRANCHES_ON;
+	return perf_features_has(perf_file_features(analyze_file(analyze)), PERF_FEAT_BRANCH_STACK);
+}
+
 static bool is_by_branch(const struct report_args *a, struct perf_file *file)
 {
 	if (a->branches != REPORT_BRANCHES_BY_HEADER)

@@ -21,6 +21,10 @@ int report_branches_choose(struct report_args *a, struct analyze *analyze);
 /** After the run: were there any to count? For a stream it is known only then. @return CLI_OK. */
 int report_branches_check(const struct report_args *a, struct analyze *analyze);
 
+/** Before they are chosen: may branches be counted? Each is one, then, of sampled operations too.
+ * @p analyze: NULL: of a snapshot. */
+bool report_branches_may_be(const struct report_args *a, struct analyze *analyze);
+
 /** Notes about skipped samples, and about entries that are no branches. */
 void report_branches_note(const struct report_args *a, const struct report_feed *f);
 

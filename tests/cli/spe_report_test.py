@@ -269,6 +269,9 @@ def test_taken_alone(work):
               'only taken branches were recorded' in err, 'taken branches alone: ' + args[0], [out, err])
     status, out, err = run('export', '--to', 'autofdo', '-i', path)
     check(out.splitlines()[:6] == ['0', '2', '8:5', '14:1', '2', '8->4:5'], 'and their addresses are samples', [out, err])
+    status, out, err = run('report', '-b', '--json', '-i', path)
+    got = {t['events'][0]['name']: t['events'][0]['samples'] for t in json.loads(out)['tables']} if status == 0 else {}
+    check(got.get('branch') == 6, 'report -b counts each of them', [got, err])
 
 
 def main():
