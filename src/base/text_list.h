@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/** Is @p name one of a comma list? Names hold no commas: those of functions do (dso_sym_is_in_list()). */
+/** Is @p name one of a comma list? Names hold no commas: those of functions do
+ * (dso_sym_is_in_list()). */
 static inline bool text_list_has(const char *list, const char *name)
 {
 	size_t len = strlen(name);

@@ -10,7 +10,7 @@
 /** One run of the command. */
 struct report_run {
 	struct report_args args;
-	struct analyze *analyze; /* NULL: of a snapshot */
+	struct analyze *analyze;       /* NULL: of a snapshot */
 	struct branch_sources sources; /* outlives the analysis */
 	struct report_feed *feed;
 	struct ana_summary summary;

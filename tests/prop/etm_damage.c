@@ -212,26 +212,34 @@ static bool is_address(const struct etm_packet *p)
 	return p->kind >= ETM_ADDR_CTXT_L_32IS0 && p->kind <= ETM_ADDR_CTXT_L_64IS1;
 }
 
-/** The syncs of a trace, and from where on each has set all state. */
+static bool is_p0(const struct etm_packet *p)
+{
+	return p->kind == ETM_EXCEPT || (p->kind >= ETM_Q && p->kind <= ETM_ATOM_F6);
+}
+
+/** The syncs of a trace, and from where on each has set all state. One of which something ran
+ * before its address has set it only with the next one: a call made there is on the return stack.
+ */
 static void find_syncs(const struct subject *s, struct syncs *ret)
 {
 	struct etm_packets p;
 	struct etm_packet packet;
 	struct bytes in = bytes_of(s->bytes, s->nr);
 	size_t first = 0;
-	bool has_context = false, has_info = false, has_address = false;
+	bool has_context = false, has_info = false, has_address = false, has_run = false;
 
 	ret->nr = 0;
 	etm_packets_init(&p, s->config);
 	while (!etm_packets_next(&p, &in, &packet)) {
 		if (packet.kind == ETM_ASYNC && vec_push(ret, (struct sync){packet.offset, 0}))
-			has_info = has_context = has_address = false;
+			has_info = has_context = has_address = has_run = false;
 		has_info |= packet.kind == ETM_TRACE_INFO;
 		has_context |= packet.kind == ETM_CTXT && packet.context.has_payload;
 		has_address |=
 			is_address(&packet) || (has_context && packet.kind >= ETM_ADDR_MATCH &&
 						packet.kind <= ETM_ADDR_L_64IS1);
-		has_address &= has_info;
+		has_run |= has_info && is_p0(&packet);
+		has_address &= has_info && !has_run;
 		for (; has_address && first < ret->nr; first++)
 			ret->data[first].back = packet.offset + packet.bytes;
 	}

@@ -62,5 +62,4 @@ void script_add_dso(struct buf *b, const struct script_place_style *style,
 /** Is a sample at @p loc (NULL: unknown) in both comma lists? NULL: all are. */
 bool script_keeps(const char *symbols, const char *dsos, const struct ana_loc *loc);
 
-
 #endif
