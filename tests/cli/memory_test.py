@@ -124,12 +124,17 @@ def test_symbols():
     check_left_out(r, f"the file {path}", "a file over the budget")
 
 
+def complaints(r):
+    """But for the note that nothing in a made recording says which file it was."""
+    return [line for line in r.err.splitlines() if not line.startswith("clew: not checked: ")]
+
+
 def test_lines():
     path = make("lines.so", with_lines, MIB)
     data = mapped("lines.data", [path])
     words = "script", "-F", "ip,sym,srcline", "-i", data, "--kallsyms", "/dev/null"
     whole = run(*words)
-    tap.check(whole.status == 0 and not whole.err and "a.c:" in whole.out, "a line table is read", whole.out + whole.err)
+    tap.check(whole.status == 0 and not complaints(whole) and "a.c:" in whole.out, "a line table is read", whole.out + whole.err)
     r = run(*words, "--max-memory", "32M")
     check_left_out(r, f"a line table of {path} (112 MiB)", "a line table over the budget")
     check_within(r, 32 * MIB, "a line table over the budget")
@@ -143,7 +148,7 @@ def test_lines():
     check_within(r, 130 * MIB, "export --to lcov: more lines than the budget has room for")
     path = make("large.so", with_lines, 64, 1, 1, [packed_zeros(b".debug_str", 300 * MIB)])
     r = run("script", "-F", "ip,sym,srcline", "-i", mapped("large.data", [path]), "--kallsyms", "/dev/null", "--max-memory", "1G")
-    tap.check(r.status == 0 and not r.err and "a.c:" in r.out, "debug information of 300 MiB is read where the budget has room", r.out + r.err)
+    tap.check(r.status == 0 and not complaints(r) and "a.c:" in r.out, "debug information of 300 MiB is read where the budget has room", r.out + r.err)
     path = make("files.so", with_lines, 64, 60000, 5000)
     data = mapped("files.data", [path])
     r = run("script", "-F", "ip,sym,srcline", "-i", data, "--kallsyms", "/dev/null", "--max-memory", "64M")

@@ -56,6 +56,11 @@ def is_address(text):
     return re.fullmatch(r"\[.\] (0x)?[0-9a-f]{16}", text)
 
 
+def is_before_main(keys):
+    """The call in ld.so's _start is its last instruction: perf names the caller by the function after it (docs/decisions/callers.md)."""
+    return keys[-1] in ("[.] _start", "[.] _dl_start_user") and any(k.startswith("ld-linux") for k in keys)
+
+
 def rows(command, options):
     """(event, keys...) -> columns; unresolved rows are summed, their children left out as the sums overlap"""
     out = run(command + ["-n", "--show-total-period", "-g", "none", "-t", "\t"] + options).stdout.decode("utf8", "replace")
@@ -71,6 +76,9 @@ def rows(command, options):
         shares = [c for c in cells if re.fullmatch(r"\d+\.\d\d%", c)]
         numbers = cells[len(shares):len(shares) + 2]
         keys = cells[len(shares) + 2:]
+        if keys and is_before_main(keys):
+            sums[(event,) + tuple(keys[:-1]) + ("the dynamic linker's entry",)] += int(numbers[0])
+            continue
         if keys and is_address(keys[-1]):
             if "--percent-limit" not in options:
                 sums[(event,) + tuple(keys[:-1])] += int(numbers[0])

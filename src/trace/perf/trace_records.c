@@ -222,8 +222,9 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 	if (!p->has_clock)
 		look_for_clock(p);
 	read_sample_id(p, r, time, &b);
-	if (r->type == PERF_RECORD_NAMESPACES)
-		return b.machine ? CLEW_OK : ana_places_take_namespaces(p->places, r);
+	if (r->type == PERF_RECORD_NAMESPACES && !b.machine &&
+	    ana_places_take_namespaces(p->places, r) == CLEW_NO_MEMORY)
+		return CLEW_NO_MEMORY;
 	err = take_switches(p, r, &b);
 	if (err && err != CLEW_BAD_FILE)
 		return err;
