@@ -65,7 +65,7 @@ static void drop_half_line(struct buf *text)
 		text->nr--;
 }
 
-/* @return the bytes of the text whose packed form was added; 0: none. */
+/* Adds the packed text. @return its bytes before; 0: none. */
 static size_t pack(struct rec_perf_maps *m, const struct rec_perf_map *e, size_t most,
 		   struct buf *packed)
 {

@@ -47,7 +47,7 @@ void rec_perf_maps_take(struct rec_perf_maps *m, const struct perf_mmap *map, ui
 /** The process ended, or runs another program from now on. */
 void rec_perf_maps_end(struct rec_perf_maps *m, uint32_t pid, uint64_t time);
 
-/** Look again for maps that were not there; now and then. */
+/** Look again for maps that were missing; now and then. */
 void rec_perf_maps_retry(struct rec_perf_maps *m);
 
 /** Append the content of the header feature; nothing where there is no map. */
