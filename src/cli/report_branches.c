@@ -102,7 +102,7 @@ static void note_not_branches(const char *path, uint64_t nr, uint64_t nr_all)
 {
 	if (nr)
 		cli_warn("%s: %llu of %llu branches are none: the code has no branch where they "
-			 "come from; their rows are shown all the same",
+			 "come from; their rows are shown nevertheless",
 			 path, (unsigned long long)nr, (unsigned long long)nr_all);
 }
 

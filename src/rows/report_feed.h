@@ -25,7 +25,7 @@ struct report_feed_opts {
 	 * address, symbol_part the branches with either end there. */
 	bool by_branch;
 	/* Of entry @i of a stack, where ana_loc.source of its source is OTHER: does it count as no
-	 * branch? Its row is made all the same. NULL: none does. */
+	 * branch? Its row is made in any case. NULL: none does. */
 	bool (*is_no_branch)(const struct ana_event *e, uint64_t i);
 	/* Sampled operations are counted, and nothing else (report_ops.h). */
 	enum report_ops_kind ops;
