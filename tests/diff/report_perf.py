@@ -77,7 +77,8 @@ def rows(command, options):
         numbers = cells[len(shares):len(shares) + 2]
         keys = cells[len(shares) + 2:]
         if keys and is_before_main(keys):
-            sums[(event,) + tuple(keys[:-1]) + ("the dynamic linker's entry",)] += int(numbers[0])
+            if "--percent-limit" not in options:
+                sums[(event,) + tuple(keys[:-1]) + ("the dynamic linker's entry",)] += int(numbers[0])
             continue
         if keys and is_address(keys[-1]):
             if "--percent-limit" not in options:
