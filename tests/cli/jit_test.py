@@ -193,13 +193,13 @@ def test_programs():
 def test_fork():
     d = Dump(PID, 101)
     d.load(200, A, 64, "shared")
-    d.load(600, A + 64, 64, "childs", pid=PID + 1)
+    d.load(600, A + 64, 64, "own_one", pid=PID + 1)
     d.load(700, A, 64, "parents")
     r = program(dump=d.write(folder))
     r.fork(PID + 1, PID, 500)
     for pid, addr in ((PID, A), (PID + 1, A), (PID + 1, A + 64), (PID, A + 64)):
         r.sample(pid, addr, 800)
-    check(names(r) == "parents shared childs -", "a child has its parent's code as of the fork, and its own", names(r))
+    check(names(r) == "parents shared own_one -", "a child has its parent's code as of the fork, and its own", names(r))
     remove_files()
     perf_map(f"{A:x} 40 old\n{A + 64:x} 40 kept\n")
     perf_map(f"{A:x} 40 new\n", PID + 1)

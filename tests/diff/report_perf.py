@@ -104,11 +104,24 @@ def tries(what):
     return 3 if what == "all CPUs" else 1
 
 
+def without_renamed(theirs, ours):
+    """But for callers whose call is their last instruction, as of code that does not return: perf names them by the function after. Such
+    rows have no samples of their own, and are equal but for the symbol."""
+    left = list(ours.elements())
+    for row in theirs.elements():
+        pair = next((k for k in left if k[:-1] == row[:-1] and "0" in row[:-1] and "0.00%" in row[:-1]), None)
+        if pair:
+            left.remove(pair)
+            theirs = theirs - collections.Counter([row])
+    return list(theirs.elements()), left
+
+
 def compare(path, what, options):
     for _ in range(tries(what)):
         perf = perf_rows(path, options)
         ours = rows([clew, "report", "-i", path], options)
-        diff = [f"perf {k}" for k in perf - ours] + [f"clew {k}" for k in ours - perf]
+        theirs_alone, ours_alone = without_renamed(perf - ours, ours - perf)
+        diff = [f"perf {k}" for k in theirs_alone] + [f"clew {k}" for k in ours_alone]
         if not diff:
             break
     check(perf and not diff, f"{what}: {sum(perf.values())} rows with {' '.join(options)}", "\n".join(diff))

@@ -275,15 +275,15 @@ static unsigned int find_loaded(struct guest_model m, unsigned int nr)
  * the first instruction of the guest. */
 static void test_loaded(unsigned int nr)
 {
-	static const double lates[] = {0.3, 0.6, 0.9};
+	static const double shares[] = {0.3, 0.6, 0.9};
 	struct guest_model m = plain;
 
 	m.late_us = 30000;
 	m.preempt = 0.5;
 	m.preempt_us = 30000;
 	m.ms = 4000;
-	for (size_t k = 0; k < sizeof(lates) / sizeof(*lates); k++) {
-		m.late = lates[k];
+	for (size_t k = 0; k < sizeof(shares) / sizeof(*shares); k++) {
+		m.late = shares[k];
 		CHECK(find_loaded(m, nr) == nr, "a busy host, %g of wake-ups late", m.late);
 	}
 	/* Its recorder lost some switches without a word. */
