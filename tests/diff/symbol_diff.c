@@ -120,7 +120,8 @@ static int same_inlined(const struct inlined *p, struct dso *d)
 
 int main(int argc, char **argv)
 {
-	struct dso_store_opts opts = {.buildid_dir = argc > 1 ? argv[1] : NULL};
+	/* What perf recorded a moment ago is of the running kernel. */
+	struct dso_store_opts opts = {.buildid_dir = argc > 1 ? argv[1] : NULL, .is_live = true};
 	struct dso_store *store = dso_store_new(&opts);
 	size_t nr = 0, nr_inlined = 0, nr_wrong = 0, cap = 0;
 	char *text = NULL, ours[65536];
