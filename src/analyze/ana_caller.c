@@ -124,6 +124,15 @@ static bool is_entered(struct ana_site *at)
 	       is_one_of(entered, sizeof(entered) / sizeof(*entered), sym->name);
 }
 
+/** What Linux puts before functions for call thunks and kCFI, under a name of its own: no call ends
+ * there. Spec: Linux 6.2 to 7.3, CONFIG_PREFIX_SYMBOLS, tools/objtool/check.c; kernel/cfi.c. */
+static bool is_padding(struct ana_site *before)
+{
+	const struct dso_sym *sym = ana_site_symbol(before);
+
+	return sym && (!strncmp(sym->name, "__pfx_", 6) || !strncmp(sym->name, "__cfi_", 6));
+}
+
 bool ana_is_after(struct ana_site *before, struct ana_site *at, enum ana_arrival arrival,
 		  bool no_symbols)
 {
@@ -134,7 +143,7 @@ bool ana_is_after(struct ana_site *before, struct ana_site *at, enum ana_arrival
 		return is_caller && !at->place;
 	if (no_symbols || is_one_function(before, at))
 		return is_caller;
-	if (is_entered(at))
+	if (is_entered(at) || is_padding(before))
 		return false;
 	code = code_at(before, before->at.rel + 1);
 	if (!is_caller)

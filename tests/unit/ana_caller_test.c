@@ -147,6 +147,8 @@ static const char kallsyms[] = "ffffffff81000000 T _text\n"
 			       "ffffffff81006000 T el1h_64_irq\n"
 			       "ffffffff81006800 T el1h_64_irq_handler\n"
 			       "ffffffff81007000 T leaf\n"
+			       "ffffffff81007ff0 T __pfx_padded\n"
+			       "ffffffff81008000 T padded\n"
 			       "ffffffff81100000 T _etext\n";
 
 /* "name" of each frame, with "<" where it is a call's. */
@@ -256,6 +258,10 @@ static const struct row rows[] = {
 	 {IN_KERNEL, KERNEL + 0x4010, KERNEL + 0x1020},
 	 "leaf common_interrupt< bystander",											   NULL,
 	 false															   },
+	{"a function interrupted at its first instruction, after its padding",
+	 {IN_KERNEL, KERNEL + 0x8000, KERNEL + 0x1020},
+	 "leaf padded panicking<",											   "leaf padded bystander",
+	 false														  },
 	{"a new task",										   {IN_KERNEL, KERNEL + 0x3000},										       "leaf ret_from_fork_asm",          NULL, false},
 };
 
