@@ -228,6 +228,21 @@ struct trace_input_ops {
 	void (*free)(struct trace_input *t);
 };
 
+/** trace_input_ops.thread and .time of inputs that know neither. */
+static inline void trace_no_thread(struct trace_input *t, size_t unit, const struct code_key *key,
+				   struct trace_thread *ret)
+{
+	(void)t, (void)unit, (void)key;
+	*ret = (struct trace_thread){.pid = UINT32_MAX, .tid = UINT32_MAX};
+}
+
+static inline bool trace_no_time(struct trace_input *t, size_t unit, struct clew_ticks ticks,
+				 struct clew_perf_ns *ret)
+{
+	(void)t, (void)unit, (void)ticks, (void)ret;
+	return false;
+}
+
 static inline const struct ana_windows *trace_input_windows(const struct trace_input *t)
 {
 	return t->ops->windows ? t->ops->windows(t) : NULL;

@@ -109,7 +109,9 @@ static bool run_insns(struct ipt_peer *p, struct pt_insn_decoder *d)
 	return ends(p, status, offset);
 }
 
-static bool agrees_in_insns(struct ipt_peer *p)
+/** Follow the trace with @p run, given @p ctx. */
+static bool with_insn_decoder(struct ipt_peer *p, bool (*run)(struct pt_insn_decoder *d, void *ctx),
+			      void *ctx)
 {
 	struct pt_image *image = pt_image_alloc("code");
 	struct pt_insn_decoder *d;
@@ -120,14 +122,25 @@ static bool agrees_in_insns(struct ipt_peer *p)
 	d = pt_insn_alloc_decoder(&c);
 	pt_image_set_callback(image, read_code, p);
 	pt_insn_set_image(d, image);
-	ok = run_insns(p, d);
+	ok = run(d, ctx);
 	pt_insn_free_decoder(d);
 	pt_image_free(image);
 	return ok;
 }
 
-static bool add_insns(struct pt_insn_decoder *d, struct ipt_addresses *ret)
+static bool compare_insns(struct pt_insn_decoder *d, void *ctx)
 {
+	return run_insns(ctx, d);
+}
+
+static bool agrees_in_insns(struct ipt_peer *p)
+{
+	return with_insn_decoder(p, compare_insns, p);
+}
+
+static bool add_insns(struct pt_insn_decoder *d, void *ctx)
+{
+	struct ipt_addresses *ret = ctx;
 	int status = pt_insn_sync_forward(d);
 	struct pt_event event;
 	struct pt_insn insn;
@@ -149,20 +162,8 @@ static bool add_insns(struct pt_insn_decoder *d, struct ipt_addresses *ret)
 
 bool ipt_peer_insns(struct ipt_peer *p, struct ipt_addresses *ret)
 {
-	struct pt_image *image = pt_image_alloc("code");
-	struct pt_insn_decoder *d;
-	struct pt_config c;
-	bool ok;
-
 	p->space = 0;
-	configure(p, &c);
-	d = pt_insn_alloc_decoder(&c);
-	pt_image_set_callback(image, read_code, p);
-	pt_insn_set_image(d, image);
-	ok = add_insns(d, ret);
-	pt_insn_free_decoder(d);
-	pt_image_free(image);
-	return ok;
+	return with_insn_decoder(p, add_insns, ret);
 }
 
 /* --- blocks --- */

@@ -123,20 +123,6 @@ static const char *dir_of(struct arena *arena, const char *path)
 
 /* --- what callers ask --- */
 
-static void no_thread(struct trace_input *t, size_t unit, const struct code_key *key,
-		      struct trace_thread *ret)
-{
-	(void)t, (void)unit, (void)key;
-	*ret = (struct trace_thread){.pid = UINT32_MAX, .tid = UINT32_MAX};
-}
-
-static bool no_time(struct trace_input *t, size_t unit, struct clew_ticks ticks,
-		    struct clew_perf_ns *ret)
-{
-	(void)t, (void)unit, (void)ticks, (void)ret;
-	return false;
-}
-
 static uint8_t level_of(uint32_t space)
 {
 	static const uint8_t levels[] = {ANA_USER, ANA_KERNEL, ANA_HYPERVISOR, ANA_UNKNOWN};
@@ -213,8 +199,8 @@ static const struct trace_input_ops ops = {
 	.steps_new = cs_snapshot_steps_new,
 	.step = cs_snapshot_step,
 	.steps_free = cs_snapshot_steps_free,
-	.thread = no_thread,
-	.time = no_time,
+	.thread = trace_no_thread,
+	.time = trace_no_time,
 	.locate = locate,
 	.locate_caller = locate_caller,
 	.free = free_snapshot,

@@ -109,20 +109,6 @@ static void steps_free(struct trace_steps *s)
 
 /* --- what is asked --- */
 
-static void no_thread(struct trace_input *t, size_t unit, const struct code_key *key,
-		      struct trace_thread *ret)
-{
-	(void)t, (void)unit, (void)key;
-	*ret = (struct trace_thread){.pid = UINT32_MAX, .tid = UINT32_MAX};
-}
-
-static bool no_time(struct trace_input *t, size_t unit, struct clew_ticks ticks,
-		    struct clew_perf_ns *ret)
-{
-	(void)t, (void)unit, (void)ticks, (void)ret;
-	return false;
-}
-
 /** Memory has no names. */
 static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)
 {
@@ -159,8 +145,8 @@ static const struct trace_input_ops ops = {
 	.steps_new = steps_new,
 	.step = one_step,
 	.steps_free = steps_free,
-	.thread = no_thread,
-	.time = no_time,
+	.thread = trace_no_thread,
+	.time = trace_no_time,
 	.locate = locate,
 	.locate_caller = locate,
 	.free = free_raw,
