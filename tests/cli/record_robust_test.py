@@ -49,6 +49,15 @@ def has_samples(path):
     return p.stdout.strip()
 
 
+def has_kernel_addresses():
+    with open("/proc/kallsyms", encoding="ascii", errors="replace") as f:
+        return int(f.readline().split()[0], 16) or int(f.readline().split()[0], 16)
+
+
+def places(path):
+    return subprocess.run([CLEW, "script", "-F", "ip,sym,dso", "-i", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
+
+
 for options, name in [([], "plain"), (["-z"], "compressed"), (["-a"], "system wide")]:
     if options == ["-a"] and not may_watch_cpus(t):
         t.skip("kill -9, system wide", "closed to this user")
@@ -62,6 +71,9 @@ for options, name in [([], "plain"), (["-z"], "compressed"), (["-a"], "system wi
     os.killpg(p.pid, signal.SIGKILL)
     p.stderr.close()
     readable(path, f"kill -9, {name}: readable up to the last flush")
+    if options == ["-a"] and has_kernel_addresses():
+        kernel = [line for line in places(path).splitlines() if b"([kernel.kallsyms])" in line]
+        t.check(kernel and not all(b"[unknown]" in line for line in kernel), f"kill -9, {name}: the kernel's functions have names", kernel[:3])
 
 # A command that kills itself, fails, is not there
 r = t.record([], ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; kill -9 $$"])

@@ -12,6 +12,8 @@
 #include "perfdata/perf_features_write.h"
 #include "record/running/file_build_id.h"
 
+static const char kernel_notes[] = "/sys/kernel/notes", kernel_name[] = "[kernel.kallsyms]";
+
 enum { MAX_ID = 20, NOTES_LIMIT = 1 << 20, PATH_BYTES = 4096 + 64 };
 
 void rec_build_ids_add(struct rec_build_ids *b, bool is_kernel, const uint8_t *id, size_t id_bytes,
@@ -65,18 +67,33 @@ void rec_build_ids_add_mapped(struct rec_build_ids *b, const struct perf_mmap *m
 		rec_build_ids_add(b, false, id, n, m->filename);
 }
 
-static void add_notes_file(struct rec_build_ids *b, const char *path, const char *name)
+static size_t read_notes_file(const char *path, uint8_t ret[MAX_ID])
 {
 	struct buf notes = {0};
-	uint8_t id[MAX_ID];
-	size_t n;
+	size_t n = 0;
 
-	if (os_read_into(path, NOTES_LIMIT, &notes) > 0) {
-		n = elf_notes_build_id(bytes_of(notes.data, notes.nr), false, id);
-		if (n)
-			rec_build_ids_add(b, true, id, n, name);
-	}
+	if (os_read_into(path, NOTES_LIMIT, &notes) > 0)
+		n = elf_notes_build_id(bytes_of(notes.data, notes.nr), false, ret);
 	buf_done(&notes);
+	return n;
+}
+
+static void add_notes_file(struct rec_build_ids *b, const char *path, const char *name)
+{
+	uint8_t id[MAX_ID];
+	size_t n = read_notes_file(path, id);
+
+	if (n)
+		rec_build_ids_add(b, true, id, n, name);
+}
+
+void rec_put_kernel_build_id(struct buf *b)
+{
+	uint8_t id[MAX_ID];
+	size_t n = read_notes_file(kernel_notes, id);
+
+	if (n)
+		perf_put_build_id(b, PERF_RECORD_HEADER_BUILD_ID, true, -1, id, n, kernel_name);
 }
 
 void rec_build_ids_add_kernel(struct rec_build_ids *b)
@@ -84,7 +101,7 @@ void rec_build_ids_add_kernel(struct rec_build_ids *b)
 	struct os_dir *d = os_dir_open("/sys/module", NULL);
 	const char *module;
 
-	add_notes_file(b, "/sys/kernel/notes", "[kernel.kallsyms]");
+	add_notes_file(b, kernel_notes, kernel_name);
 	while (d && (module = os_dir_next(d))) {
 		char path[512], name[300];
 

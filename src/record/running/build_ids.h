@@ -24,6 +24,10 @@ void rec_build_ids_add_mapped(struct rec_build_ids *b, const struct perf_mmap *m
 /** The running kernel and its modules. */
 void rec_build_ids_add_kernel(struct rec_build_ids *b);
 
+/** A record HEADER_BUILD_ID of the running kernel: the features that have it, too, are not written
+ * where the recorder is killed. */
+void rec_put_kernel_build_id(struct buf *b);
+
 /** The vDSO, which no MMAP2 record gives an id for: ours is everyone's. */
 void rec_build_ids_add_vdso(struct rec_build_ids *b);
 

@@ -69,6 +69,8 @@ void rec_sideband_kernel(struct rec_sideband *s)
 	uint64_t start, end;
 	char name[64];
 
+	if (!s->options->no_build_ids)
+		rec_put_kernel_build_id(&s->out);
 	buf_clear(&s->text);
 	if (os_read_into("/proc/kallsyms", TEXT_LIMIT, &s->text) <= 0)
 		return;
