@@ -40,9 +40,9 @@ static bool is_stream(const struct clew_session *s)
 	return !s->input.data;
 }
 
-/** @p s->input or fd are set. */
-static enum clew_err open_input(struct clew_session *s, const struct clew_session_opts *opts,
-				struct clew_diag *diag)
+/** @p s->input or fd are set. @p path NULL: it is of no file that has a time. */
+static enum clew_err open_input(struct clew_session *s, const char *path,
+				const struct clew_session_opts *opts, struct clew_diag *diag)
 {
 	static const struct opts_type type = OPTS_TYPE(struct clew_session_opts);
 	struct clew_session_opts o = {0};
@@ -55,8 +55,8 @@ static enum clew_err open_input(struct clew_session *s, const struct clew_sessio
 	s->input.budget = &s->budget;
 	r = recorded_on(&s->input);
 	recorded_on_set_symbols(&r, &s->opts.symbols);
-	if (s->path)
-		recorded_on_set_end(s->path, &s->opts.symbols);
+	if (path)
+		recorded_on_set_end(path, &s->opts.symbols);
 	s->dsos = dso_store_new(&s->opts.symbols);
 	if (!s->dsos)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
@@ -68,7 +68,7 @@ static enum clew_err open_input(struct clew_session *s, const struct clew_sessio
 }
 
 /** @p err: of mapping the file. */
-static enum clew_err open_mapped(struct clew_session *s, enum clew_err err,
+static enum clew_err open_mapped(struct clew_session *s, const char *path, enum clew_err err,
 				 const struct clew_session_opts *opts, struct clew_diag *diag)
 {
 	if (err == CLEW_OK && !s->map.data)
@@ -78,7 +78,7 @@ static enum clew_err open_mapped(struct clew_session *s, enum clew_err err,
 	s->input.data = s->map.data;
 	s->input.size = s->map.size;
 	s->input.is_mapped = true;
-	return open_input(s, opts, diag);
+	return open_input(s, path, opts, diag);
 }
 
 static enum clew_err done_or_free(struct clew_session **ret, struct clew_session *s,
@@ -111,8 +111,8 @@ enum clew_err clew_session_open(struct clew_session **ret, const char *path,
 
 	if (!s)
 		return err;
-	s->path = path;
-	return done_or_free(ret, s, open_mapped(s, os_map_file(path, &s->map, diag), opts, diag));
+	return done_or_free(ret, s,
+			    open_mapped(s, path, os_map_file(path, &s->map, diag), opts, diag));
 }
 
 enum clew_err clew_session_open_fd(struct clew_session **ret, int fd,
@@ -125,11 +125,11 @@ enum clew_err clew_session_open_fd(struct clew_session **ret, int fd,
 		return err;
 	err = os_map_fd(fd, &s->map, diag);
 	if (err != CLEW_UNSUPPORTED)
-		return done_or_free(ret, s, open_mapped(s, err, opts, diag));
+		return done_or_free(ret, s, open_mapped(s, NULL, err, opts, diag));
 	s->fd = fd;
 	s->input.read = read_stream;
 	s->input.ctx = s;
-	return done_or_free(ret, s, open_input(s, opts, diag));
+	return done_or_free(ret, s, open_input(s, NULL, opts, diag));
 }
 
 enum clew_err clew_session_open_memory(struct clew_session **ret, const void *data, size_t size,
@@ -142,7 +142,7 @@ enum clew_err clew_session_open_memory(struct clew_session **ret, const void *da
 		return err;
 	s->input.data = data ? data : (const uint8_t *)"";
 	s->input.size = size;
-	return done_or_free(ret, s, open_input(s, opts, diag));
+	return done_or_free(ret, s, open_input(s, NULL, opts, diag));
 }
 
 enum clew_err clew_session_rewind(struct clew_session *s, struct clew_diag *diag)

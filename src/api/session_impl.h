@@ -61,8 +61,7 @@ enum session_pass {
 
 struct clew_session {
 	struct os_map map;
-	int fd;           /* of a stream */
-	const char *path; /* of a file; borrowed while it is opened */
+	int fd; /* of a stream */
 	struct budget budget;
 	struct perf_input input; /* data NULL: a stream */
 	struct ana_opts opts;
