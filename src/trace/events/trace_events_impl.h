@@ -223,7 +223,7 @@ struct trace_synth {
 	bool is_reported_now;         /* it is now, in place of these */
 	bool knows_reported;
 	bool has_arrived;  /* at the next item: trace_synth_arrive() */
-	bool has_new_time; /* and nothing ran since */
+	bool has_new_time; /* and nothing ran since; only where intervals are kept */
 	bool has_points;   /* only places are known */
 	enum trace_before before;
 	struct last_insn last;
@@ -301,8 +301,16 @@ static inline struct last_insn trace_last_of_block(const struct flow_block *b, u
 	};
 }
 
-/** Trace follows a new timestamp: it was on then, or later, whatever is wanted of it. */
-void trace_exec_note_payload(struct trace_synth *s);
+/** Keep for the intervals that the trace was on at the new timestamp. */
+void trace_exec_note_time(struct trace_synth *s);
+/** Trace follows, whatever is wanted of it: after a new timestamp it was on then, or later. */
+static inline void trace_exec_note_payload(struct trace_synth *s)
+{
+	if (!s->has_new_time)
+		return;
+	s->has_new_time = false;
+	trace_exec_note_time(s);
+}
 
 /** Thread and time of what runs next. */
 const struct trace_who *trace_exec_who(struct trace_synth *s);

@@ -650,18 +650,11 @@ static void run(struct trace_synth *s, const struct trace_place *n, uint32_t nr,
 	}
 }
 
-void trace_exec_note_payload(struct trace_synth *s)
+void trace_exec_note_time(struct trace_synth *s)
 {
-	struct ana_tracing *t = s->events->tracing;
-	const struct trace_who *who;
+	const struct trace_who *who = trace_exec_who(s);
 
-	if (!s->has_new_time)
-		return;
-	s->has_new_time = false;
-	if (!t)
-		return;
-	who = trace_exec_who(s);
-	ana_intervals_payload(&t->intervals, who->tid, s->unit->cpu, who->time);
+	ana_intervals_payload(&s->events->tracing->intervals, who->tid, s->unit->cpu, who->time);
 }
 
 void trace_exec_run(struct trace_synth *s, const struct trace_place *n,

@@ -273,7 +273,7 @@ static void take_timestamp(struct trace_synth *s, const struct flow_event *e)
 		return;
 	trace_exec_keep_who(s);
 	flow_key_take_event(&s->key, e);
-	s->has_new_time = true;
+	s->has_new_time = s->events->tracing != NULL;
 }
 
 static void take_cycles(struct trace_synth *s, const struct flow_event *e)
