@@ -2,9 +2,10 @@
 """Recordings with branch stacks, of a program that is compiled for them."""
 import os
 import random
-import struct
 import subprocess
 from pathlib import Path
+
+from elf_lib import offset_of
 
 MISPRED, PREDICTED, IN_TX, ABORT = 1, 2, 4, 8
 
@@ -54,14 +55,7 @@ class Program:
 
     def offset(self, address):
         """In the file, by its program headers."""
-        data = Path(self.path).read_bytes()
-        start, = struct.unpack_from("<Q", data, 32)
-        size, nr = struct.unpack_from("<HH", data, 54)
-        for i in range(nr):
-            kind, _, offset, vaddr, _, bytes_, _, _ = struct.unpack_from("<IIQQQQQQ", data, start + i * size)
-            if kind == 1 and vaddr <= address < vaddr + bytes_:
-                return address - vaddr + offset
-        raise ValueError("no segment")
+        return offset_of(Path(self.path).read_bytes(), address)
 
     def ip(self, name, offset=0):
         return self.at[name][0] + offset

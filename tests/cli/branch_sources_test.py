@@ -6,12 +6,12 @@ import json
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from elf_lib import code_load  # noqa: E402
 from tap import check, done, skip, skip_all  # noqa: E402
 
 clew, sample_make = (os.path.abspath(p) for p in sys.argv[1:3])
@@ -23,21 +23,6 @@ BASE = 0x10000000  # of the mapping; the programs do not know it
 
 def run(*argv, **more):
     return subprocess.run(argv, capture_output=True, check=False, **more)
-
-
-def loads(data):
-    """[(executable, offset, address, bytes)] of an ELF file of 32 or 64 bits, little-endian."""
-    wide = data[4] == 2
-    start, = struct.unpack_from("<Q" if wide else "<I", data, 32 if wide else 28)
-    size, nr = struct.unpack_from("<HH", data, 54 if wide else 42)
-    for i in range(nr):
-        at = start + i * size
-        if wide:
-            kind, flags, offset, vaddr, _, filled = struct.unpack_from("<IIQQQQ", data, at)
-        else:
-            kind, offset, vaddr, _, filled, _, flags = struct.unpack_from("<IIIIIII", data, at)
-        if kind == 1:
-            yield bool(flags & 1), offset, vaddr, filled
 
 
 class Program:
@@ -58,8 +43,8 @@ class Program:
         self.ok = not self.made.returncode
         if self.ok:
             with open(self.path, "rb") as f:
-                data = f.read()
-            self.offset, self.vaddr = next((o & ~0xfff, v - (o & 0xfff)) for x, o, v, _ in loads(data) if x)
+                code = code_load(f.read())
+            self.offset, self.vaddr = code.offset & ~0xfff, code.address - (code.offset & 0xfff)
             self.labels = self.symbols()
 
     def symbols(self):

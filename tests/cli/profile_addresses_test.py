@@ -6,12 +6,12 @@ import json
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from elf_lib import loads  # noqa: E402
 from tap import check, done, skip, skip_all  # noqa: E402
 
 clew, sample_make = (os.path.abspath(p) for p in sys.argv[1:3])
@@ -42,18 +42,6 @@ def run(*argv, **more):
     return subprocess.run(argv, capture_output=True, check=False, **more)
 
 
-def loads(path):
-    """[(executable, offset, address, bytes)]"""
-    with open(path, "rb") as f:
-        data = f.read()
-    start, = struct.unpack_from("<Q", data, 32)
-    size, nr = struct.unpack_from("<HH", data, 54)
-    for i in range(nr):
-        kind, flags, offset, vaddr, _, filled = struct.unpack_from("<IIQQQQ", data, start + i * size)
-        if kind == 1:
-            yield bool(flags & 1), offset, vaddr, filled
-
-
 class Program:
     def __init__(self, name, options):
         self.name = name
@@ -61,12 +49,13 @@ class Program:
         self.ok = p.returncode == 0
         if not self.ok:
             return
-        self.segments = list(loads(name))
+        with open(name, "rb") as f:
+            self.segments = list(loads(f.read()))
         code = run("objdump", "-d", "--disassemble=hotloop", name, text=True).stdout
         jumps = [(int(a, 16), int(b, 16)) for a, b in re.findall(r"^ *([0-9a-f]+):.*\tj\w+ +([0-9a-f]+) <hotloop", code, re.M)]
         self.last, self.first = next((a, b) for a, b in jumps if b < a)
         self.offset, self.vaddr = next((o, v) for x, o, v, n in self.segments if x and v <= self.first < v + n)
-        self.base = self.segments[0][2]
+        self.base = self.segments[0].address
         self.record()
 
     def file_offset(self, address):

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from elf_lib import code_load  # noqa: E402
 from spe_lib import COMM, N1, NONE, PMU, TIME_CONV, address, at, aux, branch, chunk, count, flags, load, record, recording, sample_id, switch, v2  # noqa: E402
 from tap import check, done, skip  # noqa: E402
 
@@ -53,10 +54,7 @@ def build(work):
     subprocess.run(['gcc', '-g', '-O1', '-ffreestanding', '-nostdlib', '-static', '-no-pie', '-fno-stack-protector', '-fcf-protection=none', source, '-o', elf], check=True)
     with open(elf, 'rb') as f:
         data = f.read()
-    at, = struct.unpack_from('<Q', data, 32)
-    size, nr = struct.unpack_from('<HH', data, 54)
-    heads = [struct.unpack_from('<IIQQQQ', data, at + i * size) for i in range(nr)]
-    offset, address, length = next((h[2], h[3], h[5]) for h in heads if h[0] == 1 and h[1] & 1)
+    _, offset, address, length = code_load(data)
     name = elf.encode()
     mmap = record(1, struct.pack('<IIQQQ', 100, 100, address, length, offset) + name + bytes(8 - len(name) % 8) + sample_id(100, 100, 2), 2)
     text = subprocess.run(['nm', '-S', elf], stdout=subprocess.PIPE, text=True, check=True).stdout

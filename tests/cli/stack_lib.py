@@ -6,12 +6,12 @@ import collections
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+from elf_lib import entry  # noqa: E402
 from record_lib import CLEW, Tap  # noqa: E402
 
 LIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live")
@@ -151,20 +151,10 @@ class Entries:
     def read(path):
         try:
             with open(path, "rb") as f:
-                head = f.read(64)
-                if head[:5] != b"\x7fELF\x02":
-                    return None
-                entry, phoff = struct.unpack_from("<QQ", head, 24)
-                size, nr = struct.unpack_from("<HH", head, 54)
-                f.seek(phoff)
-                table = f.read(size * nr)
+                data = f.read()
         except OSError:
             return None
-        for i in range(nr):
-            kind, _, offset, vaddr, _, file_size = struct.unpack_from("<IIQQQQ", table, i * size)
-            if kind == 1 and vaddr <= entry < vaddr + file_size:
-                return entry - vaddr + offset
-        return None
+        return entry(data) if data[:5] == b"\x7fELF\x02" else None
 
     def is_outermost(self, frame):
         entry = self.entry(frame.get("dso", ""))

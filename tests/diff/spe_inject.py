@@ -14,6 +14,7 @@ import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../cli'))
+from elf_lib import code_load  # noqa: E402
 from spe_lib import COMM, N1, NONE, PMU, TIME_CONV, aux, branch, chunk, record, recording, sample_id, v2  # noqa: E402
 from tap import check, done, skip, skip_all  # noqa: E402
 
@@ -67,13 +68,8 @@ def code_of(elf):
     """{address: instruction}, and (address, offset, size) of what is mapped."""
     with open(elf, 'rb') as f:
         data = f.read()
-    at, = struct.unpack_from('<Q', data, 32)
-    size, nr = struct.unpack_from('<HH', data, 54)
-    for i in range(nr):
-        kind, flags, offset, address, _, length = struct.unpack_from('<IIQQQQ', data, at + i * size)
-        if kind == 1 and flags & 1:
-            return {address + i: struct.unpack_from('<I', data, offset + i)[0] for i in range(0, length & ~3, 4)}, (address, offset, length)
-    return None
+    _, offset, address, length = code_load(data)
+    return {address + i: struct.unpack_from('<I', data, offset + i)[0] for i in range(0, length & ~3, 4)}, (address, offset, length)
 
 
 def payload_of(insn):

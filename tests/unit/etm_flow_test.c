@@ -150,6 +150,11 @@ static void test_exception_too_far(void)
 		 "an exception too far ahead loses synchronization");
 }
 
+static void put_branch_to_itself(size_t insn)
+{
+	store_le32(&f.code[4 * insn], B_SELF);
+}
+
 /** Generated code has such runs. */
 static void test_long_run(void)
 {
@@ -161,8 +166,7 @@ static void test_long_run(void)
 	CHECK_EQ(f.nr_events[FLOW_EV_EXCEPTION], 1, "and it is reported");
 
 	begin(NOP, 0, false, false);
-	f.code[4 * 80000] = f.code[4 * 80000 + 1] = f.code[4 * 80000 + 2] = 0;
-	f.code[4 * 80000 + 3] = B_SELF >> 24;
+	put_branch_to_itself(80000);
 	put_address(BASE + 4 * 100000, false);
 	put_address(BASE, false);
 	PUT(0x06, 0x1d, 0x91);
@@ -170,8 +174,7 @@ static void test_long_run(void)
 	CHECK_EQ(f.nr_events[FLOW_EV_EXCEPTION], 0, "and the exception cannot be");
 
 	begin(NOP, 0, false, false);
-	f.code[4 * 100000] = f.code[4 * 100000 + 1] = f.code[4 * 100000 + 2] = 0;
-	f.code[4 * 100000 + 3] = B_SELF >> 24;
+	put_branch_to_itself(100000);
 	put_address(BASE, false);
 	PUT(0xf7, 0xf7);
 	CHECK_EQ(decode(), 100002, "a branch after 100000 instructions, and once more");
